@@ -1,0 +1,70 @@
+/**
+ * The records of the audit log: the closed list of types, and who may write which.
+ *
+ * @module
+ */
+import type { Json } from "../json.ts";
+
+/** Types that the host writes: everything a call or an agent causes. */
+export const HOST_RECORD_TYPES = [
+  "fs_read_source_manifest",
+  "tool_call",
+  "tool_result",
+  "tool_error",
+  "tool_timeout",
+  "tool_denial",
+  "tool_invalid_args",
+  "budget_exceeded",
+  "event",
+  "schema_validation",
+  "state_get",
+  "state_set",
+  "state_delete",
+  "state_list",
+  "state_reset",
+  "state_snapshot",
+  "audit_note",
+  "audit_controls",
+  "revocation",
+  "revocation_denial",
+  "named_network_retry",
+  "named_network_cache_hit",
+  "named_network_cache_miss",
+  "named_network_cache_write",
+  "named_network_cache_stale",
+  "named_network_cache_eviction",
+  "named_network_cache_error",
+  "worker_host_call",
+  "authority_check",
+] as const;
+
+/** Types that only the launcher writes. */
+export const LAUNCHER_RECORD_TYPES = ["run_start", "unsupported_control", "run_artifact_manifest", "run_end"] as const;
+
+/** Every record type. */
+export type RecordType = typeof HOST_RECORD_TYPES[number] | typeof LAUNCHER_RECORD_TYPES[number];
+
+/** A record before the launcher numbers and chains it. */
+export interface RecordBody {
+  readonly type: RecordType;
+  readonly [field: string]: Json;
+}
+
+/**
+ * One line of the log. The line's text is
+ * `{"seq":…,"at_ms":…,"run_id":"…","type":"…",…,"prev":"<64 hex>","hash":"<64 hex>"}` and a newline; `hash` is the
+ * SHA-256 of the line's bytes before `,"hash":"`, `prev` the hash of the line before, 64 zeros on the first line.
+ */
+export interface Record extends RecordBody {
+  readonly seq: number;
+  readonly at_ms: number;
+  readonly run_id: string;
+  readonly prev: string;
+  readonly hash: string;
+}
+
+/** Field names that the launcher owns; a host record that holds one is refused. */
+export const RESERVED_FIELDS = ["seq", "at_ms", "run_id", "prev", "hash"] as const;
+
+/** `prev` of the first record. */
+export const GENESIS = "0".repeat(64);

@@ -1,0 +1,42 @@
+/**
+ * What one call needs, in the form that the gate decides on.
+ *
+ * @module
+ */
+
+/** The five kinds of things that a call can need. */
+export const REQUIREMENT_KINDS = [
+  "command.execute",
+  "network",
+  "filesystem.read",
+  "filesystem.write",
+  "context.load",
+] as const;
+
+/** One of {@linkcode REQUIREMENT_KINDS}. */
+export type RequirementKind = typeof REQUIREMENT_KINDS[number];
+
+/**
+ * One thing that one call needs.
+ *
+ * Made by the host's resolver, never by a tool: a tool only passes on what it was handed, so that a request cannot name
+ * a target that was not made canonical first.
+ */
+export interface Requirement {
+  readonly kind: RequirementKind;
+  /**
+   * The canonical target: an absolute real path for `filesystem.*`, `METHOD https://host[:port]/path` for `network`, the
+   * exact text for `command.execute`, `<store>:<name>` for `context.load`. Normalised text: trimmed, not empty, no NUL.
+   */
+  readonly target: string;
+  /** For people: the same thing without host paths. */
+  readonly description: string;
+  /** Why the resolver found that this target can never be granted, as a reason slug; the gate denies with it. */
+  readonly refusal?: string;
+}
+
+/** Everything one call needs. An empty list is a call that touches nothing. */
+export interface Request {
+  readonly tool: string;
+  readonly requirements: readonly Requirement[];
+}

@@ -1,0 +1,52 @@
+/**
+ * What the parts of the host share: the run, and the call that a power acts for.
+ *
+ * @module
+ */
+import type { Requirement } from "../authority/requirement.ts";
+import { DenialError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { RecordBody } from "../audit/record.ts";
+import type { Places, Plan } from "../plan/plan.ts";
+import type { Target } from "../tool/powers.ts";
+
+/** Everything that stays the same for a run. */
+export interface RunContext {
+  readonly plan: Plan;
+  readonly places: Places;
+  /** Recorded answers by the portable path that the plan names, as the launcher read and checked them. */
+  readonly fixtures: Readonly<Record<string, string>>;
+  /** 32 random bytes that only runs of this project's user share; authenticates cache envelopes. */
+  readonly cacheKey: Uint8Array<ArrayBuffer>;
+  /** Value of a variable that the plan names; `undefined` where it is not set. */
+  env(name: string): string | undefined;
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /** SHA-256 as 64 lower-case hexadecimal digits; a promise only until the fast implementation is loaded. */
+  sha256(bytes: Uint8Array<ArrayBuffer>): string | Promise<string>;
+  /** Sends a record that belongs to no call. */
+  record(body: RecordBody): void;
+}
+
+/** One call, from its gate to its outcome. */
+export interface CallContext {
+  readonly callId: string;
+  readonly tool: string;
+  /** Aborted at the deadline and at the end of the run. */
+  readonly signal: AbortSignal;
+  /** When the deadline is, in milliseconds since the Unix epoch. */
+  readonly deadlineMs: number;
+  /** What the gate allowed. */
+  readonly granted: ReadonlySet<Requirement>;
+  /** Sends a record of this call; `call_id` and `tool` are added. */
+  record(body: RecordBody): void;
+  /** Adds fields to the record of the outcome. */
+  note(fields: JsonObject): void;
+}
+
+/** Refuses a target that the gate did not allow in this very call: a tool that forgot to ask for it gets nothing. */
+export function assertGranted(call: CallContext, target: Target): void {
+  if (!call.granted.has(target.requirement)) {
+    throw new DenialError("not_in_request", `agent tool denied: ${call.tool}`);
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * JSON as plain data: its type, its canonical text (RFC 8785) and its digest.
+ *
+ * @module
+ */
+import canonicalize from "canonicalize";
+import { BugError } from "./errors.ts";
+
+/** A JSON value. Objects hold own enumerable string keys only. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/**
+ * Prints a JSON value in the one canonical form of RFC 8785: keys sorted by UTF-16 code unit, no white space.
+ *
+ * @throws {BugError} If `value` is not plain JSON.
+ */
+export function canonical(value: unknown): string {
+  const text = canonicalize(value);
+  if (text === undefined) throw new BugError("bug_not_json", "Cannot print a value canonically: it is not JSON");
+  return text;
+}
+
+const ENCODER = new TextEncoder();
+
+/** Digests bytes, or the UTF-8 bytes of a text, with SHA-256: 64 lower-case hexadecimal digits. */
+export async function sha256(data: Uint8Array<ArrayBuffer> | string): Promise<string> {
+  const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
+  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+}
+
+/** Digests a JSON value over its canonical text. */
+export function digest(value: unknown): Promise<string> {
+  return sha256(canonical(value));
+}
+
+/** Prints bytes as lower-case hexadecimal digits. */
+export function hex(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += byte.toString(16).padStart(2, "0");
+  return text;
+}
+
+/** Counts the UTF-8 bytes of a well-formed text without encoding it. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) continue;
+    bytes += unit < 0x800 ? 1 : 2;
+    if (unit >= 0xd800 && unit <= 0xdbff && i + 1 < text.length) {
+      i++; // a surrogate pair is two units and four bytes: two units counted, two bytes added
+    }
+  }
+  return bytes;
+}
+
+/** Freezes a JSON value and everything in it; returns it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+}

@@ -1,0 +1,217 @@
+/**
+ * The contract of a tool. A tool is one frozen object: names, two schemas, the authority it needs, and two functions.
+ * `prepare` parses and makes canonical; `invoke` acts on what was prepared and on nothing else.
+ *
+ * @module
+ */
+import * as v from "valibot";
+import { BugError, ToolInputError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { Request } from "../authority/requirement.ts";
+import type {
+  BasePower,
+  ReadPower,
+  ResolveRead,
+  ResolveSend,
+  ResolveWrite,
+  SendPower,
+  Target,
+  WritePower,
+} from "./powers.ts";
+
+/**
+ * What a call does to the world. After `write`, `send`, `spawn` and `ask` nothing can be taken back, so the host waits
+ * until the record of the call is on disk before it starts.
+ */
+export type Effect = "pure" | "read" | "write" | "send" | "spawn" | "ask";
+
+/** Whether the record of a call must be on disk before its effect starts. */
+export function mustAwaitRecord(effect: Effect): boolean {
+  return effect !== "pure" && effect !== "read";
+}
+
+/** What the audit log keeps of a field: its value, its SHA-256 and size, or its name alone. */
+export type AuditMode = "keep" | "digest" | "drop";
+
+/** An endpoint: a method and a URL whose path may hold `{name}` segments. */
+export interface Endpoint {
+  readonly method: "GET" | "POST";
+  readonly url: `https://${string}`;
+}
+
+/** Named endpoints of one tool. */
+export type Endpoints = Readonly<Record<string, Endpoint>>;
+
+/** The authority that a tool needs beside its name. */
+export interface ToolAuthority {
+  /** `read`: the collected source of `fs.read`. `write`: the write root `fs.write[0]`. */
+  readonly fs?: "read" | "write";
+  readonly endpoints?: Endpoints;
+}
+
+/** A generic alone would let extra keys through. */
+type Exact<T, Shape> = T & { readonly [K in Exclude<keyof T, keyof Shape>]: never };
+
+/** The resolver that fits a tool's authority. */
+export type Resolve<Au extends ToolAuthority> =
+  & (Au extends { fs: "read" } ? ResolveRead : unknown)
+  & (Au extends { fs: "write" } ? ResolveWrite : unknown)
+  & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown);
+
+/** The powers that fit a tool's authority. */
+export type Powers<Au extends ToolAuthority> =
+  & BasePower
+  & (Au extends { fs: "read" } ? ReadPower : unknown)
+  & (Au extends { fs: "write" } ? WritePower : unknown)
+  & (Au extends { endpoints: Endpoints } ? SendPower : unknown);
+
+/** Every member of every resolver: what the host implements. */
+export type FullResolve = ResolveRead & ResolveWrite & ResolveSend;
+
+/** Every power: what the host implements. */
+export type FullPowers = BasePower & ReadPower & WritePower & SendPower;
+
+/** What `prepare` returns. */
+export interface Draft<X> {
+  /** Everything the call needs, as the resolver handed it out. */
+  readonly targets: readonly Target[];
+  /** The checked input that `invoke` gets. */
+  readonly artifact: X;
+  /** Further fields of the `tool_call` record. */
+  readonly note?: JsonObject;
+}
+
+/** The schema of a tool's arguments: a strict object, so that an unknown key is an error; loose only where any key is meant. */
+export type ArgsSchema =
+  | v.StrictObjectSchema<v.ObjectEntries, undefined>
+  | v.LooseObjectSchema<v.ObjectEntries, undefined>;
+
+/** The declared keys of an object type, without its index signature. */
+type KnownKeys<T> = keyof { [K in keyof T as string extends K ? never : K]: T[K] } & string;
+
+/** What a tool's author writes. */
+export interface ToolSpec<A extends ArgsSchema, R extends v.GenericSchema, Au extends ToolAuthority, X> {
+  /** The name that agents use and policies grant. */
+  readonly name: string;
+  readonly family: string;
+  /** One line for people and models. */
+  readonly summary: string;
+  readonly args: A;
+  readonly result: R;
+  readonly authority: Exact<Au, ToolAuthority>;
+  readonly effect: Effect;
+  readonly limits?: {
+    /** Deadline where the policy names none, in milliseconds. */
+    readonly timeoutMs?: number;
+    /** Decoded bytes of one reply, at most; the policy's `toolResultBytes` still applies. */
+    readonly replyBytes?: number;
+  };
+  /** How the audit log keeps each argument (`*`: those that a loose schema lets through), and the result. */
+  readonly audit: {
+    readonly args:
+      | Readonly<Record<KnownKeys<v.InferOutput<A>> | "*", AuditMode>>
+      | Readonly<Record<KnownKeys<v.InferOutput<A>>, AuditMode>>;
+    readonly result: AuditMode;
+  };
+  /** What the tool does not do, where a reader might think it does. */
+  readonly nonClaims?: readonly string[];
+  prepare(args: v.InferOutput<A>, resolve: Resolve<Au>): Draft<X> | Promise<Draft<X>>;
+  invoke(artifact: X, powers: Powers<Au>): v.InferInput<R> | Promise<v.InferInput<R>>;
+}
+
+/**
+ * The handle between preparation and invocation: the request to decide on, and a seal. Only the definition that made a
+ * handle can open it, and only once.
+ */
+export class Prepared {
+  readonly request: Request;
+  readonly targets: readonly Target[];
+  readonly note: JsonObject;
+
+  constructor(request: Request, targets: readonly Target[], note: JsonObject) {
+    this.request = request;
+    this.targets = targets;
+    this.note = note;
+    Object.freeze(this);
+  }
+}
+
+/** A tool as the host sees it. */
+export interface Tool {
+  readonly name: string;
+  readonly family: string;
+  readonly summary: string;
+  readonly args: ArgsSchema;
+  readonly result: v.GenericSchema;
+  readonly authority: ToolAuthority;
+  readonly effect: Effect;
+  readonly limits: { readonly timeoutMs?: number; readonly replyBytes?: number };
+  readonly audit: { readonly args: Readonly<Record<string, AuditMode>>; readonly result: AuditMode };
+  readonly nonClaims: readonly string[];
+  /** @throws {ToolInputError} If `raw` does not fit `args`, or the tool refuses it. */
+  prepare(raw: unknown, resolve: FullResolve): Promise<Prepared>;
+  /** @throws {BugError} If the handle is foreign or was used before. */
+  invoke(prepared: Prepared, powers: FullPowers): Promise<unknown>;
+}
+
+/**
+ * Defines a tool. Everything else about it (manifest, JSON Schema, key-1 flags, README row, contract tests, redaction)
+ * is derived from the object passed here.
+ *
+ * Keep `prepare` above `invoke` in the literal: the artifact's type is inferred left to right.
+ */
+export function defineTool<
+  const A extends ArgsSchema,
+  const R extends v.GenericSchema,
+  const Au extends ToolAuthority,
+  X,
+>(spec: ToolSpec<A, R, Au, X>): Tool {
+  const seals = new WeakMap<Prepared, { readonly artifact: X }>();
+  return Object.freeze({
+    name: spec.name,
+    family: spec.family,
+    summary: spec.summary,
+    args: spec.args,
+    result: spec.result,
+    authority: spec.authority,
+    effect: spec.effect,
+    limits: spec.limits ?? {},
+    audit: spec.audit,
+    nonClaims: spec.nonClaims ?? [],
+    async prepare(raw: unknown, resolve: FullResolve): Promise<Prepared> {
+      const parsed = v.safeParse(spec.args, raw, { abortEarly: true });
+      if (!parsed.success) throw new ToolInputError("tool_invalid_args", describeIssue(spec.name, parsed.issues[0]));
+      const draft = await spec.prepare(parsed.output, resolve as unknown as Resolve<Au>);
+      const requirements = Object.freeze(draft.targets.map((target) => target.requirement));
+      const prepared = new Prepared(
+        Object.freeze({ tool: spec.name, requirements }),
+        Object.freeze([...draft.targets]),
+        draft.note ?? {},
+      );
+      seals.set(prepared, { artifact: draft.artifact });
+      return prepared;
+    },
+    async invoke(prepared: Prepared, powers: FullPowers): Promise<unknown> {
+      const sealed = seals.get(prepared);
+      if (sealed === undefined) {
+        throw new BugError("bug_bad_handle", `Cannot invoke "${spec.name}": its handle is foreign or was already used`);
+      }
+      seals.delete(prepared);
+      return await spec.invoke(sealed.artifact, powers as unknown as Powers<Au>);
+    },
+  });
+}
+
+/** Says what is wrong with an argument: where it is, what was expected, what came. */
+export function describeIssue(tool: string, issue: v.BaseIssue<unknown>): string {
+  const path = v.getDotPath(issue);
+  const where = path === null ? "its arguments" : `"${path}"`;
+  if (issue.type === "strict_object" && issue.expected === "never") {
+    return `Cannot call "${tool}": ${where} is not an argument it knows`;
+  }
+  if (issue.received === "undefined" && path !== null) {
+    return `Cannot call "${tool}": ${where} is missing, expected ${issue.expected}`;
+  }
+  const expected = issue.expected ?? String(issue.message);
+  return `Cannot call "${tool}": ${where} must be ${expected}, got ${issue.received}`;
+}

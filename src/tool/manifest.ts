@@ -1,0 +1,59 @@
+/**
+ * A tool's definition as pure data: what people, models, policies and locks know of it.
+ *
+ * @module
+ */
+import { toJsonSchema } from "@valibot/to-json-schema";
+import { digest, type Json, type JsonObject } from "../json.ts";
+import type { AuditMode, Effect, Endpoint, Tool } from "./define.ts";
+
+/** The manifest of one tool. */
+export interface ToolManifest {
+  readonly name: string;
+  readonly family: string;
+  readonly summary: string;
+  readonly effect: Effect;
+  readonly authority: { readonly fs?: "read" | "write"; readonly endpoints?: Readonly<Record<string, Endpoint>> };
+  readonly limits: { readonly timeoutMs?: number; readonly replyBytes?: number };
+  readonly audit: { readonly args: Readonly<Record<string, AuditMode>>; readonly result: AuditMode };
+  readonly nonClaims: readonly string[];
+  /** JSON Schema 2020-12 of the arguments. */
+  readonly argsSchema: JsonObject;
+  /** JSON Schema 2020-12 of the result. */
+  readonly resultSchema: JsonObject;
+  /** SHA-256 over the canonical form of every other field. */
+  readonly digest: string;
+}
+
+/** The committed form of all manifests, keyed by tool name. */
+export type ToolManifests = Readonly<Record<string, ToolManifest>>;
+
+/**
+ * Derives the manifest of a tool.
+ *
+ * @throws {Error} If a schema cannot be expressed as JSON Schema; such checks belong into `prepare`.
+ */
+export async function manifestOf(tool: Tool): Promise<ToolManifest> {
+  const body = {
+    name: tool.name,
+    family: tool.family,
+    summary: tool.summary,
+    effect: tool.effect,
+    authority: tool.authority,
+    limits: tool.limits,
+    audit: tool.audit,
+    nonClaims: tool.nonClaims,
+    argsSchema: toJsonSchema(tool.args, {
+      errorMode: "throw",
+      typeMode: "input",
+      target: "draft-2020-12",
+    }) as unknown as JsonObject,
+    resultSchema: toJsonSchema(tool.result, {
+      errorMode: "throw",
+      typeMode: "input",
+      target: "draft-2020-12",
+    }) as unknown as JsonObject,
+  };
+  const plain = JSON.parse(JSON.stringify(body)) as typeof body;
+  return { ...plain, digest: await digest(plain as unknown as Json) };
+}

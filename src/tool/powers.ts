@@ -1,0 +1,128 @@
+/**
+ * What a tool can be handed: at preparation a resolver that makes targets canonical, at invocation the powers to act on
+ * them. A tool sees only the members that its declared authority asks for; it never names `Deno`.
+ *
+ * @module
+ */
+import type { Json, JsonObject } from "../json.ts";
+import type { Requirement } from "../authority/requirement.ts";
+
+/** A target that was made canonical at preparation. Powers accept it only in the call whose gate allowed it. */
+export interface Target {
+  readonly requirement: Requirement;
+}
+
+/** One file of the collected source. */
+export interface SourceEntry {
+  /** Path relative to its root, with `/` between segments. */
+  readonly path: string;
+  /** Label of the root: the path relative to the project, `.` for the project itself, else the folder's name. */
+  readonly root: string;
+  readonly bytes: number;
+  /** `text` | `symlink` | `ignored` | `excluded` | `special` | `not_included` | `large` | `binary` | `changed` | `limit`. */
+  readonly kind: string;
+  readonly readable: boolean;
+  /** Reason slug: `admitted`, or why the file is not readable. */
+  readonly reason: string;
+  /** `sha256:<hex>` of the bytes when they were first read; `null` until then. */
+  readonly source_hash: string | null;
+}
+
+/** A file of the collected source, resolved by the name that the agent used. */
+export interface SourceTarget extends Target {
+  /** What the collection says of the file; absent where no collected file has that name. */
+  readonly entry?: SourceEntry;
+}
+
+/** The bytes of one source file as text. */
+export interface SourceText {
+  readonly path: string;
+  readonly content: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** A place for a new file below the write root. */
+export interface ArtifactTarget extends Target {
+  /** Normalised path relative to the write root. */
+  readonly path: string;
+}
+
+/** One endpoint of a tool with its variable parts filled in. */
+export interface EndpointTarget extends Target {
+  readonly endpoint: string;
+  readonly method: "GET" | "POST";
+  /** The final URL; its origin and the fixed part of its path were compared with the declaration after parsing. */
+  readonly url: string;
+}
+
+/** How a tool talks to an endpoint. */
+export interface SendOptions {
+  /** Headers beside those that the host sets (user agent, content length). Never a credential. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON body of a POST. */
+  readonly body?: JsonObject;
+}
+
+/** What came back. */
+export interface Reply {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The parsed JSON body. */
+  readonly json: Json;
+}
+
+/** Makes file names canonical at preparation. */
+export interface ResolveRead {
+  /** Finds a collected file; an unknown name gives a target that the gate denies. */
+  source(path: string, root?: string): SourceTarget | Promise<SourceTarget>;
+  /** The whole collection, as one target for each root. */
+  sources(): readonly Target[];
+}
+
+/** Makes the name of a new file canonical at preparation. */
+export interface ResolveWrite {
+  artifact(path: string): Promise<ArtifactTarget>;
+}
+
+/** Fills the variable parts of a declared endpoint; each part is one path segment, encoded exactly once. */
+export interface ResolveSend<E extends string = string> {
+  endpoint(name: E, segments?: Readonly<Record<string, string>>): EndpointTarget;
+}
+
+/** Reads collected files. */
+export interface ReadPower {
+  list(targets: readonly Target[]): readonly SourceEntry[];
+  /** @throws {DenialError} `content_changed`, `binary_refused` … when the file is no longer what was collected. */
+  read(target: SourceTarget): Promise<SourceText>;
+}
+
+/** Writes new files. */
+export interface WritePower {
+  /** Creates the file, complete or not at all. @throws {DenialError} `artifact_overwrite_denied` if it exists. */
+  write(target: ArtifactTarget, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+}
+
+/** Talks to declared endpoints. */
+export interface SendPower {
+  /**
+   * Sends one request: memory cache, persistent cache, fixture or pinned HTTPS, as the plan says; retries within the
+   * call's deadline. @throws {ToolError} For every answer that is not a 2xx with a JSON body.
+   */
+  send(target: EndpointTarget, options?: SendOptions): Promise<Reply>;
+}
+
+/** What every tool has while it runs. */
+export interface BasePower {
+  /** Aborted at the call's deadline and at the end of the run. */
+  readonly signal: AbortSignal;
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /** Resolves after `ms`; rejects when the call ends first. */
+  sleep(ms: number): Promise<void>;
+  /** Digests with SHA-256: 64 lower-case hexadecimal digits. */
+  sha256(bytes: Uint8Array<ArrayBuffer>): string | Promise<string>;
+  /** Adds fields to the record of the outcome. Plain JSON, no secret, no host path. */
+  note(fields: JsonObject): void;
+}
