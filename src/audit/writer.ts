@@ -27,7 +27,6 @@ export interface AuditWriterOptions {
 }
 
 const ENCODER = new TextEncoder();
-const SHA256_REGEXP = /^[0-9a-f]{64}$/;
 
 /** A batch buffer beyond this size is given back after the write. */
 const KEPT_BUFFER_BYTES = 1024 * 1024;
@@ -136,7 +135,7 @@ export class AuditWriter {
       }
       // Over the very bytes that are written: no second encoding can differ from the first.
       head = sha256(this.#buffer.subarray(from, end));
-      if (!SHA256_REGEXP.test(head)) throw new AuditError("audit_hash", "Cannot write a record: the hash fails");
+      if (head.length !== 64) throw new AuditError("audit_hash", "Cannot write a record: the hash fails");
       end += ENCODER.encodeInto(`,"hash":"${head}"}\n`, this.#buffer.subarray(end)).written;
     }
     for (let done = 0; done < end;) {
@@ -213,7 +212,7 @@ export function checkBody(text: string): RecordBody {
   if (!text.startsWith('{"type":"')) {
     throw new AuditError("audit_body_form", 'Cannot take a record: its text must start with {"type":"');
   }
-  if (bracketsAtMost(text, MAX_BODY_DEPTH) === false && depthOf(text) > MAX_BODY_DEPTH) {
+  if (!bracketsAtMost(text, MAX_BODY_DEPTH) && depthOf(text) > MAX_BODY_DEPTH) {
     throw new AuditError("audit_body_depth", `Cannot take a record: it is nested over ${MAX_BODY_DEPTH} levels`);
   }
   const body = parseObject(text);
