@@ -1,0 +1,315 @@
+/**
+ * The shape of a policy file. Types, published JSON Schema and documentation come from this one schema.
+ *
+ * It checks shape and bounds; what only makes sense together with the file system and the tools is the compiler's.
+ *
+ * @module
+ */
+import * as v from "valibot";
+import type { JsonObject } from "../json.ts";
+import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
+import { BUDGETS, type BudgetSpec } from "./budgets.ts";
+
+const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
+const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
+const toolName = v.pipe(v.string(), v.minLength(1), v.maxLength(128));
+const variable = v.pipe(v.string(), v.regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "a variable name"));
+
+const readRoot = v.strictObject({
+  root: v.pipe(
+    path,
+    v.description("Folder or file, relative to this policy. No pattern, no link. One outside the project needs unsafe"),
+  ),
+  include: v.optional(v.pipe(
+    v.array(pattern),
+    v.minLength(1),
+    v.maxLength(256),
+    v.description(
+      "Patterns with the meaning of .gitignore, relative to the root: only what matches is readable. A folder that " +
+        "matches brings all below it along. Without this key everything below the root is readable. An empty list is " +
+        "refused, because it would admit nothing",
+    ),
+  )),
+  exclude: v.optional(v.pipe(
+    v.array(pattern),
+    v.maxLength(256),
+    v.description("Patterns with the meaning of .gitignore, relative to the root: what matches is never readable"),
+  )),
+});
+
+const writeRoot = v.strictObject({
+  root: v.pipe(
+    path,
+    v.description("Folder below which new files may be created, relative to this policy; it need not exist yet"),
+  ),
+});
+
+const fs = v.strictObject({
+  read: v.optional(v.pipe(
+    v.array(v.pipe(readRoot, v.description("One root that may be read"))),
+    v.maxLength(4096),
+    v.description("What the reading tools may see. Absent or empty: nothing"),
+  )),
+  write: v.optional(v.pipe(
+    v.array(v.pipe(writeRoot, v.description("One root that may be written"))),
+    v.maxLength(256),
+    v.description("Where files may be created; the first is the root of writeArtifact. Absent or empty: nowhere"),
+  )),
+});
+
+const cache = v.strictObject({
+  dir: v.optional(v.pipe(path, v.description("Folder of the cache; without it, one in the user's state folder"))),
+  mode: v.optional(v.pipe(
+    v.picklist(["read-through", "offline"]),
+    v.description("read-through (default) asks the network on a miss; offline never does and reports the miss"),
+  )),
+  maxAgeMs: v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(0),
+    v.maxValue(31_536_000_000),
+    v.description("Age in milliseconds after which an entry is a miss, 0 to a year; without it entries do not age"),
+  )),
+  maxEntries: v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(1),
+    v.maxValue(1_000_000),
+    v.description("Entries kept, 1 to 1000000; the oldest go first. Without it nothing is removed"),
+  )),
+});
+
+const network = v.strictObject({
+  fixtures: v.optional(v.pipe(
+    v.array(v.pipe(path, v.description("A JSON file of recorded answers, relative to this policy"))),
+    v.minLength(1),
+    v.maxLength(64),
+    v.description("Recorded answers. When any are named nothing else is asked, and the host gets no network at all"),
+  )),
+  cache: v.optional(v.pipe(cache, v.description("Keeps answers between runs. Absent: no cache on disk"))),
+  retry: v.optional(v.pipe(
+    v.strictObject({
+      attempts: v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(0),
+        v.maxValue(3),
+        v.description("Further attempts after the first one failed in a way that may pass, 0 to 3"),
+      ),
+    }),
+    v.description("Repeats failed look-ups within the deadline of the call. Absent: none"),
+  )),
+  proxy: v.optional(v.pipe(
+    v.strictObject({ fromEnv: v.pipe(variable, v.description("Variable that holds the proxy's URL")) }),
+    v.description("Sends requests through a proxy. The proxy resolves names, so key 1 no longer sees addresses"),
+  )),
+  ca: v.optional(v.pipe(
+    v.union([
+      v.strictObject({ fromEnv: v.pipe(variable, v.description("Variable that holds the path of a PEM file")) }),
+      v.strictObject({ file: v.pipe(path, v.description("PEM file, relative to this policy")) }),
+    ]),
+    v.description("Further certificate authorities to trust. Absent: those of Deno alone"),
+  )),
+  ipv6: v.optional(v.pipe(
+    v.boolean(),
+    v.description("true lets connections use IPv6, whose private ranges key 1 cannot deny. Default: false"),
+  )),
+});
+
+const gateRule = v.strictObject({
+  kind: v.pipe(v.picklist(REQUIREMENT_KINDS), v.description("What the rule speaks of")),
+  tools: v.optional(v.pipe(
+    v.array(toolName),
+    v.minLength(1),
+    v.maxLength(256),
+    v.description("Granted tools that the rule speaks of; absent: all"),
+  )),
+  match: v.pipe(
+    pattern,
+    v.description(
+      "Pattern with the meaning of .gitignore: over the path relative to the project for filesystem.read and " +
+        "filesystem.write, over host and path of the URL for network",
+    ),
+  ),
+});
+
+const gate = v.strictObject({
+  deny: v.optional(v.pipe(
+    v.array(v.pipe(gateRule, v.description("A rule that takes away"))),
+    v.maxLength(1024),
+    v.description("What is denied although a grant admits it. A rule that cannot match is refused"),
+  )),
+  ask: v.optional(v.pipe(
+    v.array(v.pipe(gateRule, v.description("A rule that asks"))),
+    v.maxLength(1024),
+    v.description("What needs an approval although a grant admits it. Without an approver, asking is a denial"),
+  )),
+});
+
+function budget(spec: BudgetSpec) {
+  const { unit, what, value, min, max, why } = spec;
+  return v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(min),
+    v.maxValue(max),
+    v.description(`${what}: ${unit}, ${min} to ${max}, default ${value}, because ${why}`),
+  ));
+}
+
+const budgets = v.strictObject({
+  toolTimeoutMs: budget(BUDGETS.toolTimeoutMs),
+  toolArgBytes: budget(BUDGETS.toolArgBytes),
+  toolResultBytes: budget(BUDGETS.toolResultBytes),
+  totalArgBytes: budget(BUDGETS.totalArgBytes),
+  totalResultBytes: budget(BUDGETS.totalResultBytes),
+  toolCalls: budget(BUDGETS.toolCalls),
+  parallelCalls: budget(BUDGETS.parallelCalls),
+  events: budget(BUDGETS.events),
+  eventBytes: budget(BUDGETS.eventBytes),
+  stateBytes: budget(BUDGETS.stateBytes),
+  noteBytes: budget(BUDGETS.noteBytes),
+  artifactBytes: budget(BUDGETS.artifactBytes),
+  readFileBytes: budget(BUDGETS.readFileBytes),
+  readFiles: budget(BUDGETS.readFiles),
+  stderrBytes: budget(BUDGETS.stderrBytes),
+  wallMs: budget(BUDGETS.wallMs),
+  cpuMs: budget(BUDGETS.cpuMs),
+  heapMb: budget(BUDGETS.heapMb),
+  rssMb: budget(BUDGETS.rssMb),
+});
+
+const unsafe = v.strictObject({
+  outside: v.optional(v.pipe(
+    v.array(v.strictObject({
+      root: v.pipe(path, v.description("The root outside the project that this entry accepts, or a folder above it")),
+      reason: v.pipe(
+        v.string(),
+        v.minLength(10),
+        v.maxLength(500),
+        v.description("Why it is needed, for the reviewer: 10 to 500 characters"),
+      ),
+      expires: v.pipe(
+        v.string(),
+        v.regex(/^\d{4}-\d{2}-\d{2}$/, "a date, YYYY-MM-DD"),
+        v.description("The last day it holds, YYYY-MM-DD; the compiler refuses it afterwards"),
+      ),
+    })),
+    v.maxLength(64),
+    v.description("Roots outside the project that the author accepts"),
+  )),
+});
+
+/** The schema of a policy file. Every object is strict: an unknown key is an error, never ignored. */
+export const policySchema = v.strictObject({
+  $schema: v.optional(v.pipe(v.string(), v.description("The JSON Schema, for editors; not part of the digest"))),
+  version: v.pipe(v.literal(1), v.description("Version of this format: 1")),
+  name: v.optional(v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "a name of letters, digits, . _ - (64 at most)"),
+    v.description(
+      "Name for people; default: the file's name; the folder's for an agent.policy.jsonc below the project's own folder",
+    ),
+  )),
+  agent: v.optional(v.pipe(
+    path,
+    v.description("The agent's entry module, relative to this policy; absent where only call is used"),
+  )),
+  isolation: v.optional(v.pipe(
+    v.picklist(["process", "worker", "compartment"]),
+    v.description("Where agent code runs. process (default) is the only one that bounds processor time and memory"),
+  )),
+  tools: v.optional(v.pipe(
+    v.array(v.pipe(toolName, v.description("Name of a registered tool"))),
+    v.maxLength(256),
+    v.description("The tools that the agent may call. Absent or empty: none. A tool also needs its authority below"),
+  )),
+  context: v.optional(v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.description("JSON that the agent sees, frozen, as context. No secrets: it stands in the plan"),
+  )),
+  fs: v.optional(v.pipe(fs, v.description("Files and folders. Absent: none"))),
+  network: v.optional(v.pipe(network, v.description("How the network tools get their answers"))),
+  gate: v.optional(v.pipe(gate, v.description("Rules that narrow what the grants above admit"))),
+  budgets: v.optional(v.pipe(budgets, v.description("Limits of the run, inclusive; each has a default"))),
+  redact: v.optional(v.pipe(
+    v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(128), v.description("A field name"))),
+    v.maxLength(256),
+    v.description("Field names whose values never reach the audit log, beside the built-in ones"),
+  )),
+  expectEvents: v.optional(v.pipe(
+    v.record(
+      v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.:-]{1,128}$/, "an event kind of letters, digits, _ . : -")),
+      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000_000)),
+    ),
+    v.description("Events that the run must emit: kind to the least number of them, 1 or more"),
+  )),
+  expectDenials: v.optional(v.pipe(
+    v.array(v.strictObject({
+      tool: v.pipe(toolName, v.description("The tool whose call is denied")),
+      code: v.optional(v.pipe(v.string(), v.description("The reason slug; absent: any"))),
+    })),
+    v.maxLength(256),
+    v.description("Denials that belong to the run: they do not fail it, and a missing one does"),
+  )),
+  unsafe: v.optional(
+    v.pipe(unsafe, v.description("Refusals of the compiler that the author accepts, each with a reason")),
+  ),
+});
+
+/** A parsed policy: only what the file says; defaults are the compiler's. */
+export type Policy = v.InferOutput<typeof policySchema>;
+
+/** One rule of the policy's `gate` block. */
+export type PolicyGateRule = v.InferOutput<typeof gateRule>;
+
+/** Blocks that are reserved: until something enforces them, a policy that names one is refused. */
+export const RESERVED_BLOCKS: readonly string[] = ["github", "model", "process", "approvals", "secrets", "tests"];
+
+/**
+ * The published JSON Schema (draft 2020-12) of a policy file. Loads its converter on first use, so that validating a
+ * policy does not pay for it.
+ */
+export async function policyJsonSchema(): Promise<JsonObject> {
+  const { toJsonSchema } = await import("@valibot/to-json-schema");
+  const converted = toJsonSchema(policySchema, { errorMode: "throw", typeMode: "input", target: "draft-2020-12" });
+  const schema = JSON.parse(JSON.stringify(converted)) as {
+    properties: { budgets: { properties: Record<string, { default?: number }> } };
+  };
+  for (const [name, spec] of Object.entries(BUDGETS)) {
+    const property = schema.properties.budgets.properties[name];
+    if (property !== undefined) property.default = spec.value;
+  }
+  return { ...schema as unknown as JsonObject, title: "twokey policy", allowComments: true, allowTrailingCommas: true };
+}
+
+/**
+ * The keys that the object at `path` may have; `undefined` where the schema knows no fixed keys there. A number in
+ * `path` is an index of a list.
+ */
+export function knownKeys(path: readonly (string | number)[]): readonly string[] | undefined {
+  let schemas: readonly Walkable[] = [policySchema as unknown as Walkable];
+  for (const step of path) {
+    schemas = schemas.flatMap(unwrap).flatMap((schema) => {
+      const next = typeof step === "number" ? schema.item : schema.entries?.[step];
+      return next === undefined ? [] : [next];
+    });
+  }
+  const keys = schemas.flatMap(unwrap).flatMap((schema) => Object.keys(schema.entries ?? {}));
+  return keys.length === 0 ? undefined : [...new Set(keys)];
+}
+
+/** The parts of a valibot schema that lead from an object to what is in it. */
+interface Walkable {
+  readonly wrapped?: Walkable;
+  readonly options?: readonly Walkable[];
+  readonly entries?: Readonly<Record<string, Walkable>>;
+  readonly item?: Walkable;
+}
+
+function unwrap(schema: Walkable): readonly Walkable[] {
+  if (schema.wrapped !== undefined) return unwrap(schema.wrapped);
+  // a picklist has options too, but they are values
+  if (schema.options?.every((option) => typeof option === "object")) return schema.options.flatMap(unwrap);
+  return [schema];
+}
