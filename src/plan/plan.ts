@@ -38,6 +38,8 @@ export interface PlannedTool {
   readonly family: string;
   /** SHA-256 of the tool's manifest. */
   readonly manifest: string;
+  /** Which roots the tool's manifest says it needs; absent: none, and the gate denies it every path. */
+  readonly fs?: "read" | "write";
   readonly timeoutMs: number;
   readonly endpoints: Readonly<Record<string, Endpoint>>;
   readonly rule: string;
@@ -123,9 +125,12 @@ export interface Plan {
   readonly fs: {
     readonly read: readonly ReadRoot[];
     readonly write: readonly WriteRoot[];
-    /** Places that no tool may write, whether they exist or not. */
+    /**
+     * What no tool may write, whether it exists or not. An entry that starts with `/` or `${` is a place with all below
+     * it, kept by both keys; any other is a name (`*` for any run of characters) at any depth, kept by key 2.
+     */
     readonly protected: readonly PortablePath[];
-    /** Names and places below a read root that no tool may read. */
+    /** What no tool may read below a read root, in the same two forms. A name gives way where the policy names it. */
     readonly secret: readonly PortablePath[];
   };
   readonly network: NetworkPlan;
