@@ -77,8 +77,11 @@ export interface Reply {
 export interface ResolveRead {
   /** Finds a collected file; an unknown name gives a target that the gate denies. */
   source(path: string, root?: string): SourceTarget | Promise<SourceTarget>;
-  /** The whole collection, as one target for each root. */
-  sources(): readonly Target[];
+  /**
+   * The whole collection, as one target for each root; with `path`, only what is that file or lies below that folder,
+   * and one target that the gate denies where nothing does.
+   */
+  sources(path?: string, root?: string): readonly Target[];
 }
 
 /** Makes the name of a new file canonical at preparation. */

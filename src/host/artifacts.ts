@@ -1,0 +1,262 @@
+/**
+ * New files below the write root: named, created whole, and never through a link.
+ *
+ * @module
+ */
+import { parentOf } from "../authority/path.ts";
+import type { Requirement } from "../authority/requirement.ts";
+import { BudgetError, DenialError, ToolError } from "../errors.ts";
+import { absolute } from "../plan/plan.ts";
+import type { ArtifactTarget, ResolveWrite, WritePower } from "../tool/powers.ts";
+import { assertGranted, type CallContext, type RunContext } from "./context.ts";
+import { isCanonical, isPathError, isStillAt, joinPath, lookAt } from "./path_proof.ts";
+import { makePlaceMatcher, type PlaceMatcher } from "./place_rules.ts";
+
+/** Longest segment of a path, in UTF-8 bytes: what common file systems take. */
+const MAX_SEGMENT_BYTES = 255;
+
+/** Longest path relative to the write root, in UTF-8 bytes. */
+const MAX_PATH_BYTES = 3072;
+
+/**
+ * What a file is created with, less the process's mask. Its content is no more secret under the temporary name than
+ * under the final one, and `umask` itself cannot be asked for without a further grant.
+ */
+const FILE_MODE = 0o644;
+
+const TEMP_NAME = /^\.twokey-[0-9a-f]{32}\.tmp$/;
+
+/** How long a temporary file may lie before it counts as left behind: no write takes a minute. */
+const TEMP_MAX_AGE_MS = 60_000;
+
+/** Names that {@linkcode Artifacts.sweepTemps} looks at, at most. */
+const MAX_SWEPT_NAMES = 100_000;
+
+/** The write side of a run. */
+export interface Artifacts {
+  /** Makes names canonical; the same for every call. */
+  readonly resolve: ResolveWrite;
+  /** The power to write for one call. */
+  power(call: CallContext): WritePower;
+  /**
+   * Removes the temporary files that a killed host left below the write root: regular files of the host's own naming
+   * older than `maxAgeMs` milliseconds (60,000). Never follows a link. Returns how many were removed.
+   */
+  sweepTemps(options?: { readonly maxAgeMs?: number }): number;
+}
+
+/** The plan's write root as this run uses it. */
+interface Ground {
+  /** Absolute; a link nowhere in it, or every use is refused. */
+  readonly root: string;
+  readonly isProtected: PlaceMatcher;
+}
+
+/** Opens the write side of a run. Touches nothing yet. */
+export function openArtifacts(run: RunContext): Artifacts {
+  const { plan, places } = run;
+  const [first] = plan.fs.write;
+  const ground = first && {
+    root: absolute(first.root, places),
+    isProtected: makePlaceMatcher(plan.fs.protected, places, { below: places.project, followPlaces: true }),
+  };
+  const paths = new WeakMap<Requirement, readonly string[]>();
+  return Object.freeze({
+    resolve: Object.freeze({
+      artifact: (path: string) => Promise.resolve().then(() => resolveArtifact(ground, paths, path)),
+    }),
+    power: (call: CallContext) => ({
+      // Synchronous within: of writes to one path the one that was called first is done first.
+      write: (target: ArtifactTarget, bytes: Uint8Array<ArrayBuffer>) =>
+        Promise.resolve().then(() => write(run, call, ground, paths.get(target.requirement), target, bytes)),
+    }),
+    sweepTemps: ({ maxAgeMs = TEMP_MAX_AGE_MS } = {}) =>
+      ground === undefined ? 0 : sweepFolder(ground.root, Date.now() - maxAgeMs, { left: MAX_SWEPT_NAMES }),
+  });
+}
+
+/**
+ * Splits the name of a new file into its segments. `undefined` where the name is not one: empty, absolute, with a
+ * backslash, a control character, a `..` segment, half of a surrogate pair, longer than a file system takes, or of the
+ * form of the host's temporary files.
+ */
+export function artifactSegments(path: string): readonly string[] | undefined {
+  if (path.startsWith("/") || path.includes("\\") || /\p{Cc}/u.test(path) || !path.isWellFormed()) return undefined;
+  if (path.length > MAX_PATH_BYTES) return undefined;
+  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
+  const encoder = new TextEncoder();
+  const isTooLong = segments.some((segment) => encoder.encode(segment).length > MAX_SEGMENT_BYTES);
+  if (segments.length === 0 || segments.includes("..") || isTooLong) return undefined;
+  if (encoder.encode(path).length > MAX_PATH_BYTES) return undefined;
+  return segments.some((segment) => TEMP_NAME.test(segment)) ? undefined : segments;
+}
+
+function resolveArtifact(
+  ground: Ground | undefined,
+  paths: WeakMap<Requirement, readonly string[]>,
+  path: string,
+): ArtifactTarget {
+  const shown = path.replace(/\p{Cc}/gu, "\ufffd").toWellFormed().slice(0, MAX_PATH_BYTES).trim() || ".";
+  if (ground === undefined) return targetOf(shown, shown, "artifact_root_not_configured");
+  const segments = artifactSegments(path);
+  if (segments === undefined) return targetOf(shown, joinPath(ground.root, shown), "artifact_path_not_admitted");
+  const normal = segments.join("/");
+  const target = targetOf(normal, joinPath(ground.root, normal), refusalOf(ground, segments));
+  paths.set(target.requirement, segments);
+  return target;
+}
+
+function targetOf(path: string, canonical: string, refusal: string | undefined): ArtifactTarget {
+  const requirement: Requirement = Object.freeze({
+    kind: "filesystem.write",
+    target: canonical,
+    description: path,
+    ...(refusal === undefined ? {} : { refusal }),
+  });
+  return Object.freeze({ requirement, path });
+}
+
+/**
+ * Why a file may not be created at a place, as a reason slug; `undefined` if it may. Looks at every component that
+ * exists, from the root down, so that the tail of a path is only ever appended to a real folder.
+ */
+function refusalOf({ root, isProtected }: Ground, segments: readonly string[]): string | undefined {
+  const target = joinPath(root, segments.join("/"));
+  if (isProtected(target)) return "protected_path";
+  const rootInfo = lookAt(root);
+  if (rootInfo === undefined) return nearestIsCanonical(root) ? undefined : "symlink_refused";
+  if (rootInfo.isSymlink) return "symlink_refused";
+  if (!rootInfo.isDirectory) return "artifact_path_not_admitted";
+  let deepest = root;
+  for (const [index, segment] of segments.entries()) {
+    const place = joinPath(deepest, segment);
+    const info = lookAt(place);
+    if (info === undefined) break;
+    if (info.isSymlink) return "symlink_refused";
+    if (index === segments.length - 1) return "artifact_overwrite_denied";
+    if (!info.isDirectory) return "artifact_path_not_admitted";
+    deepest = place;
+  }
+  // Also refuses a second spelling of an existing folder where the file system folds case or composition.
+  return isCanonical(deepest) ? undefined : "symlink_refused";
+}
+
+function nearestIsCanonical(path: string): boolean {
+  let place = path;
+  while (place !== "/" && lookAt(place) === undefined) place = parentOf(place);
+  return isCanonical(place);
+}
+
+function write(
+  run: RunContext,
+  call: CallContext,
+  ground: Ground | undefined,
+  segments: readonly string[] | undefined,
+  target: ArtifactTarget,
+  bytes: Uint8Array<ArrayBuffer>,
+): void {
+  assertGranted(call, target);
+  call.signal.throwIfAborted();
+  if (ground === undefined || segments === undefined) throw deny(call, "not_in_request");
+  const limit = run.plan.budgets.artifactBytes;
+  if (bytes.length > limit) {
+    throw new BudgetError(
+      "artifact_bytes",
+      `Cannot write artifact "${target.path}": it has ${bytes.length} bytes, the budget is ${limit}`,
+      { limit, attempted: bytes.length },
+    );
+  }
+  try {
+    // Everything is looked at again: the answer of the preparation is as old as the gate and the record took.
+    const refusal = refusalOf(ground, segments);
+    if (refusal !== undefined) throw deny(call, refusal);
+    const folder = joinPath(ground.root, segments.slice(0, -1).join("/"));
+    makeFolder(call, folder);
+    createWhole(call, folder, segments.at(-1) ?? "", bytes);
+  } catch (error) {
+    if (error instanceof DenialError) throw error;
+    const message = error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied
+      ? "this user or process may not write there"
+      : "the file system did not take it";
+    throw new ToolError("artifact_write_failed", `Cannot write artifact "${target.path}": ${message}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Makes a folder and the ones above it that are missing, one at a time, each in a real folder. */
+function makeFolder(call: CallContext, folder: string): void {
+  const missing: string[] = [];
+  for (let place = folder; place !== "/" && lookAt(place) === undefined; place = parentOf(place)) missing.push(place);
+  for (const place of missing.reverse()) {
+    if (!isCanonical(parentOf(place))) throw deny(call, "symlink_refused");
+    try {
+      Deno.mkdirSync(place);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    }
+  }
+  if (!isCanonical(folder)) throw deny(call, "symlink_refused");
+}
+
+/**
+ * Creates a file under a temporary name, fills it, and links it to its own name: the link fails where that name exists,
+ * so of two writers one wins and none overwrites. The place is proven before the first byte is written and again before
+ * the name is given.
+ */
+function createWhole(call: CallContext, folder: string, name: string, bytes: Uint8Array<ArrayBuffer>): void {
+  const temp = joinPath(folder, tempName());
+  const target = joinPath(folder, name);
+  using file = Deno.openSync(temp, { write: true, createNew: true, mode: FILE_MODE });
+  try {
+    const held = file.statSync();
+    if (!isStillAt(temp, held)) throw deny(call, "symlink_refused");
+    for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+    file.syncDataSync();
+    if (!isStillAt(temp, held)) throw deny(call, "symlink_refused");
+    Deno.linkSync(temp, target);
+    if (!isStillAt(target, held)) throw deny(call, "symlink_refused");
+  } catch (error) {
+    throw error instanceof Deno.errors.AlreadyExists ? deny(call, "artifact_overwrite_denied") : error;
+  } finally {
+    removeQuietly(temp);
+  }
+}
+
+function tempName(): string {
+  const random = crypto.getRandomValues(new Uint8Array(16));
+  return `.twokey-${random.toHex()}.tmp`;
+}
+
+/** A temporary file that cannot be removed changes nothing about the outcome; the next run sweeps it. */
+function removeQuietly(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch {
+    // See above.
+  }
+}
+
+function sweepFolder(folder: string, before: number, names: { left: number }): number {
+  let removed = 0;
+  try {
+    if (!isCanonical(folder)) return 0;
+    for (const child of [...Deno.readDirSync(folder)]) {
+      if (names.left-- <= 0) break;
+      const path = joinPath(folder, child.name);
+      if (child.isDirectory && child.name !== ".git") removed += sweepFolder(path, before, names);
+      if (!child.isFile || !TEMP_NAME.test(child.name)) continue;
+      const info = lookAt(path);
+      if (info === undefined || !info.isFile || (info.mtime?.getTime() ?? Infinity) >= before) continue;
+      Deno.removeSync(path);
+      removed++;
+    }
+  } catch (error) {
+    if (!isPathError(error)) throw error;
+  }
+  return removed;
+}
+
+function deny(call: CallContext, code: string): DenialError {
+  return new DenialError(code, `agent tool denied: ${call.tool}`);
+}
