@@ -1,0 +1,395 @@
+/**
+ * One build by the native esbuild program over its service protocol: packets on its standard input and output.
+ *
+ * The protocol is what makes a bundle a pure function of its inputs: the program asks for every name and every text, so
+ * it opens no file itself, and its messages arrive with exact positions. It is private to one version of the program,
+ * which says its version first; the version is pinned, and any other is refused.
+ *
+ * Trust: the program is trusted, the texts it reads are not. It runs with an empty environment, under a deadline and a
+ * bound on what it may say.
+ *
+ * @module
+ */
+import { ControlError, TwokeyError } from "../errors.ts";
+
+/** A value of the protocol. Numbers are unsigned 32-bit integers. */
+type Value = null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
+
+/** Where a message points: 1-based line, 0-based column in UTF-8 bytes. */
+export interface ServiceLocation {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly lineText: string;
+}
+
+/** One error of a build. */
+export interface ServiceMessage {
+  /** esbuild's name for this kind of message; empty for a syntax error. */
+  readonly id: string;
+  readonly text: string;
+  readonly location: ServiceLocation | undefined;
+  /** The number that an answer of ours gave, if the message is ours. */
+  readonly detail: number | undefined;
+}
+
+/** What the program asks about an import. */
+export interface ResolveRequest {
+  readonly path: string;
+  /** Path of the importing module as an earlier answer named it; empty for the entry. */
+  readonly importer: string;
+  /** `entry-point`, `import-statement`, `dynamic-import`, `require-call`, … */
+  readonly kind: string;
+  /** Import attributes. */
+  readonly attributes: ReadonlyMap<string, string>;
+}
+
+/** A refusal: esbuild puts the place of the import, or the start of the module, to it. */
+export interface ServiceRefusal {
+  readonly refused: string;
+  readonly detail: number;
+}
+
+/** What to build and how. */
+export interface ServiceBuild {
+  /** Absolute path of the program. */
+  readonly binary: string;
+  readonly version: string;
+  readonly flags: readonly string[];
+  readonly entry: string;
+  /** Names the module that an import means. */
+  readonly resolve: (request: ResolveRequest) => { readonly path: string } | ServiceRefusal;
+  /** Gives a module's text. */
+  readonly load: (
+    path: string,
+  ) => Promise<{ readonly contents: Uint8Array; readonly loader: "ts" | "js" | "json" } | ServiceRefusal>;
+  /** Milliseconds until the program is killed. */
+  readonly timeoutMs: number;
+  /** Longest packet that is taken, in bytes. */
+  readonly packetBytes: number;
+}
+
+/** What came out of a build: errors, or files by their names. */
+export interface ServiceResult {
+  readonly errors: readonly ServiceMessage[];
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** JSON text. */
+  readonly metafile: string;
+}
+
+/** Namespace of every module: keeps esbuild from looking for the file, or for a `package.json` near it, by itself. */
+export const NAMESPACE = "agent";
+
+const BUILD_KEY = 0;
+const BUILD_ID = 0;
+
+/**
+ * Runs one build. Requires permission to run `build.binary`.
+ *
+ * @throws {ControlError} `bundler_failed`, if the program cannot be run, is of another version, breaks the protocol or
+ * does not end within its deadline.
+ */
+export async function runEsbuild(build: ServiceBuild): Promise<ServiceResult> {
+  let child: Deno.ChildProcess;
+  try {
+    child = new Deno.Command(build.binary, {
+      args: [`--service=${build.version}`],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+      clearEnv: true,
+      cwd: "/",
+    }).spawn();
+  } catch (cause) {
+    throw failed("it cannot be started", cause);
+  }
+  const deadline = { passed: false };
+  const timer = setTimeout(() => {
+    deadline.passed = true;
+    kill(child);
+  }, build.timeoutMs);
+  const writer = child.stdin.getWriter();
+  try {
+    return await converse(build, writer, child.stdout);
+  } catch (cause) {
+    if (deadline.passed) throw failed(`it did not end within ${build.timeoutMs} ms`, cause);
+    throw cause instanceof TwokeyError ? cause : failed("it ended early", cause);
+  } finally {
+    clearTimeout(timer);
+    kill(child);
+    await Promise.allSettled([writer.abort(), child.status]);
+  }
+}
+
+function failed(what: string, cause?: unknown): ControlError {
+  return new ControlError("bundler_failed", `Cannot bundle the agent with esbuild: ${what}`, { cause });
+}
+
+function kill(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // it has already ended
+  }
+}
+
+async function converse(
+  build: ServiceBuild,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+  stdout: ReadableStream<Uint8Array>,
+): Promise<ServiceResult> {
+  const broken = Promise.withResolvers<never>();
+  broken.promise.catch(() => {}); // the race below may be over when it rejects
+  const send = (id: number, isResponse: boolean, value: Value): void => {
+    writer.write(encodePacket(id, isResponse, value)).catch(broken.reject);
+  };
+  const answer = async (id: number, request: ReadonlyMap<string, Value>): Promise<void> => {
+    send(id, true, await respond(build, request));
+  };
+  const read = async (): Promise<ServiceResult> => {
+    let greeted = false;
+    for await (const packet of packets(stdout, build.packetBytes)) {
+      if (!greeted) {
+        greeted = true;
+        const version = new TextDecoder().decode(packet);
+        if (version !== build.version) throw failed(`it is of version ${version}, not ${build.version}`);
+        send(BUILD_ID, false, buildRequest(build));
+        continue;
+      }
+      const { id, isResponse, value } = decodePacket(packet);
+      if (isResponse) return result(value);
+      answer(id, value).catch(broken.reject);
+    }
+    throw failed("it ended early");
+  };
+  return await Promise.race([read(), broken.promise]);
+}
+
+function buildRequest(build: ServiceBuild): Value {
+  const everything = [{ id: 0, filter: ".*", namespace: "" }];
+  return {
+    command: "build",
+    key: BUILD_KEY,
+    entries: [["", build.entry]],
+    flags: build.flags,
+    write: false,
+    stdinContents: null,
+    stdinResolveDir: null,
+    absWorkingDir: "/",
+    nodePaths: [],
+    context: false,
+    plugins: [{ name: NAMESPACE, onStart: false, onEnd: false, onResolve: everything, onLoad: everything }],
+  };
+}
+
+async function respond(build: ServiceBuild, request: ReadonlyMap<string, Value>): Promise<Value> {
+  switch (request.get("command")) {
+    case "ping":
+      return {};
+    case "on-start":
+      return { errors: [], warnings: [] };
+    case "on-resolve": {
+      const answer = build.resolve({
+        path: text(request.get("path")),
+        importer: text(request.get("importer")),
+        kind: text(request.get("kind")),
+        attributes: attributes(request.get("with")),
+      });
+      if ("refused" in answer) return { id: 0, errors: [refusal(answer)] };
+      return { id: 0, path: answer.path, namespace: NAMESPACE, sideEffects: true };
+    }
+    case "on-load": {
+      if (request.get("namespace") !== NAMESPACE) throw failed("it asked for a file outside of the bundle");
+      const answer = await build.load(text(request.get("path")));
+      if ("refused" in answer) return { id: 0, errors: [refusal(answer)] };
+      return { id: 0, contents: answer.contents, loader: answer.loader };
+    }
+    default:
+      throw failed("it asked something that this version does not ask");
+  }
+}
+
+function refusal({ refused, detail }: ServiceRefusal): Value {
+  return { id: "", pluginName: "", text: refused, location: null, notes: [], detail };
+}
+
+function result(value: ReadonlyMap<string, Value>): ServiceResult {
+  const fault = value.get("error");
+  if (fault !== undefined) throw failed(text(fault));
+  const files = new Map<string, Uint8Array>();
+  for (const file of list(value.get("outputFiles"))) {
+    const contents = object(file).get("contents");
+    if (contents instanceof Uint8Array) files.set(text(object(file).get("path")), contents);
+  }
+  const metafile = value.get("metafile");
+  return {
+    errors: list(value.get("errors")).map((item) => message(object(item))),
+    files,
+    metafile: metafile instanceof Uint8Array ? new TextDecoder().decode(metafile) : text(metafile),
+  };
+}
+
+function message(item: ReadonlyMap<string, Value>): ServiceMessage {
+  const detail = item.get("detail");
+  const where = item.get("location");
+  const location = where instanceof Map
+    ? {
+      file: text(where.get("file")),
+      line: count(where.get("line")),
+      column: count(where.get("column")),
+      lineText: text(where.get("lineText")),
+    }
+    : undefined;
+  return {
+    id: text(item.get("id")),
+    text: text(item.get("text")),
+    location,
+    detail: typeof detail === "number" ? detail : undefined,
+  };
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}
+
+function list(value: Value | undefined): readonly Value[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function object(value: Value | undefined): ReadonlyMap<string, Value> {
+  return value instanceof Map ? value : new Map();
+}
+
+function attributes(value: Value | undefined): ReadonlyMap<string, string> {
+  return new Map([...object(value)].map(([name, item]) => [name, text(item)]));
+}
+
+/** Cuts the stream into packets: a length of four bytes, little-endian, then as many bytes. */
+async function* packets(stream: ReadableStream<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let rest = new Uint8Array(64 * 1024);
+  let used = 0;
+  for await (const chunk of stream) {
+    if (used + chunk.length > rest.length) {
+      const grown = new Uint8Array(Math.max(rest.length * 2, used + chunk.length));
+      grown.set(rest.subarray(0, used));
+      rest = grown;
+    }
+    rest.set(chunk, used);
+    used += chunk.length;
+    let at = 0;
+    while (at + 4 <= used) {
+      const length = new DataView(rest.buffer).getUint32(at, true);
+      if (length > maxBytes) throw failed(`it sent more than ${maxBytes} bytes at once`);
+      if (at + 4 + length > used) break;
+      yield rest.slice(at + 4, at + 4 + length);
+      at += 4 + length;
+    }
+    rest.copyWithin(0, at, used);
+    used -= at;
+  }
+}
+
+function encodePacket(id: number, isResponse: boolean, value: Value): Uint8Array {
+  let bytes = new Uint8Array(1024);
+  let length = 4;
+  const reserve = (size: number): DataView => {
+    if (length + size > bytes.length) {
+      const grown = new Uint8Array((length + size) * 2);
+      grown.set(bytes.subarray(0, length));
+      bytes = grown;
+    }
+    length += size;
+    return new DataView(bytes.buffer, length - size, size);
+  };
+  const uint32 = (number: number): void => reserve(4).setUint32(0, number, true);
+  const tag = (kind: number): void => reserve(1).setUint8(0, kind);
+  const blob = (data: Uint8Array): void => {
+    uint32(data.length);
+    reserve(data.length);
+    bytes.set(data, length - data.length);
+  };
+  const encoder = new TextEncoder();
+  const visit = (item: Value): void => {
+    if (item === null) tag(0);
+    else if (typeof item === "boolean") {
+      tag(1);
+      reserve(1).setUint8(0, item ? 1 : 0);
+    } else if (typeof item === "number") {
+      tag(2);
+      uint32(item);
+    } else if (typeof item === "string") {
+      tag(3);
+      blob(encoder.encode(item));
+    } else if (item instanceof Uint8Array) {
+      tag(4);
+      blob(item);
+    } else if (Array.isArray(item)) {
+      tag(5);
+      uint32(item.length);
+      item.forEach(visit);
+    } else {
+      const entries = Object.entries(item);
+      tag(6);
+      uint32(entries.length);
+      for (const [key, inner] of entries) {
+        blob(encoder.encode(key));
+        visit(inner);
+      }
+    }
+  };
+  uint32((id << 1) | (isResponse ? 1 : 0));
+  visit(value);
+  new DataView(bytes.buffer).setUint32(0, length - 4, true);
+  return bytes.subarray(0, length);
+}
+
+/** Reads a packet; objects become maps, so that no key of theirs has a meaning to us. */
+function decodePacket(
+  bytes: Uint8Array,
+): { readonly id: number; readonly isResponse: boolean; readonly value: ReadonlyMap<string, Value> } {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const decoder = new TextDecoder();
+  let at = 0;
+  const uint32 = (): number => {
+    at += 4;
+    return view.getUint32(at - 4, true);
+  };
+  const blob = (): Uint8Array => {
+    const size = uint32();
+    at += size;
+    if (at > bytes.length) throw failed("it sent a broken packet");
+    return bytes.subarray(at - size, at);
+  };
+  const visit = (): unknown => {
+    const kind = view.getUint8(at++);
+    switch (kind) {
+      case 0:
+        return null;
+      case 1:
+        return view.getUint8(at++) !== 0;
+      case 2:
+        return uint32();
+      case 3:
+        return decoder.decode(blob());
+      case 4:
+        return blob();
+      case 5:
+        return Array.from({ length: uint32() }, visit);
+      case 6: {
+        const entries = new Map<string, unknown>();
+        for (let left = uint32(); left > 0; left--) entries.set(decoder.decode(blob()), visit());
+        return entries;
+      }
+      default:
+        throw failed("it sent a broken packet");
+    }
+  };
+  const head = uint32();
+  const value = visit();
+  if (!(value instanceof Map) || at !== bytes.length) throw failed("it sent a broken packet");
+  return { id: head >>> 1, isResponse: (head & 1) === 1, value };
+}
