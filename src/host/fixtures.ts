@@ -1,0 +1,199 @@
+/**
+ * Recorded answers: the files that `network.fixtures` names, parsed strictly and indexed by request.
+ *
+ * Two formats are read. A list of OSV queries:
+ * `{"queries":[{"package":{"ecosystem","name"},"version"?,"response":{…}}]}`; and a list of exchanges:
+ * `{"version":1,"recorded":"YYYY-MM-DD","exchanges":[{"request":{"method","url","body"?},"response":{"status","headers"?,"body"?}}]}`.
+ * The placeholder of the npm registry's host is filled in everywhere.
+ *
+ * @module
+ */
+import * as v from "valibot";
+import { DataError } from "../errors.ts";
+import { canonical, utf8Length } from "../json.ts";
+import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
+import { KEPT_HEADERS, type RawReply } from "./http_reply.ts";
+import { positionAt, positionOf } from "./json_position.ts";
+
+/** What the list of OSV queries stands for. */
+const OSV_QUERY_URL = "https://api.osv.dev/v1/query";
+
+/** One recorded request and its answer. */
+export interface RecordedExchange {
+  readonly method: "GET" | "POST";
+  /** The final URL. */
+  readonly url: string;
+  /** Canonical JSON of the request's body; empty where there is none. */
+  readonly body: string;
+  readonly reply: RawReply;
+  /** The file it came from, as the caller named it. */
+  readonly file: string;
+  /** When it was recorded, `YYYY-MM-DD`; `null` where the file does not say. */
+  readonly recorded: string | null;
+}
+
+/** Recorded exchanges by request. */
+export interface FixtureSet {
+  /** Finds the answer to exactly this request; `body` is canonical JSON or empty. */
+  find(method: string, url: string, body: string): RecordedExchange | undefined;
+  readonly size: number;
+}
+
+const filled = v.pipe(v.string(), v.minLength(1));
+const jsonObject = v.custom<Record<string, unknown>>(isObject, "an object");
+
+const queriesSchema = v.strictObject({
+  queries: v.array(v.strictObject({
+    package: v.strictObject({ ecosystem: filled, name: filled }),
+    version: v.nullish(filled),
+    response: jsonObject,
+  })),
+});
+
+const exchangesSchema = v.strictObject({
+  version: v.literal(1),
+  recorded: v.pipe(v.string(), v.check(isDay, "a day in the form YYYY-MM-DD")),
+  exchanges: v.array(v.strictObject({
+    request: v.strictObject({
+      method: v.picklist(["GET", "POST"]),
+      url: v.pipe(v.string(), v.check(isFinalUrl, "an https URL in normal form, without user and fragment")),
+      body: v.optional(jsonObject),
+    }),
+    response: v.strictObject({
+      status: v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(599)),
+      headers: v.optional(v.record(v.pipe(v.string(), v.regex(/^[a-z0-9-]+$/)), v.string())),
+      body: v.optional(v.unknown()),
+    }),
+  })),
+});
+
+/**
+ * Parses one file of recorded answers.
+ *
+ * @param text The file's text; its author is trusted, its shape is not.
+ * @param file What messages call the file.
+ * @throws {DataError} `fixture_invalid`, with the position of the first fault.
+ */
+export function parseFixture(text: string, file: string): readonly RecordedExchange[] {
+  const value = parseJson(text, file);
+  if (isObject(value) && Object.hasOwn(value, "queries")) {
+    const { queries } = check(queriesSchema, value, { text, file });
+    return queries.map(({ package: { ecosystem, name }, version, response }) => ({
+      method: "POST",
+      url: OSV_QUERY_URL,
+      body: canonical({ package: { ecosystem, name }, ...(typeof version === "string" ? { version } : {}) }),
+      reply: rawReply(200, {}, response),
+      file,
+      recorded: null,
+    }));
+  }
+  if (isObject(value) && Object.hasOwn(value, "exchanges")) {
+    const { recorded, exchanges } = check(exchangesSchema, value, { text, file });
+    return exchanges.map(({ request, response }) => ({
+      method: request.method,
+      url: withRegistry(request.url),
+      body: request.body === undefined ? "" : canonical(request.body),
+      reply: rawReply(response.status, response.headers ?? {}, response.body),
+      file,
+      recorded,
+    }));
+  }
+  throw fault(file, positionOf(text, []), 'expected an object with "exchanges" or "queries"');
+}
+
+/**
+ * Joins the recorded answers of several files.
+ *
+ * @throws {DataError} `fixture_invalid` if a file is wrong, `fixture_ambiguous` if one request has two answers.
+ */
+export function loadFixtures(files: readonly { readonly file: string; readonly text: string }[]): FixtureSet {
+  const byRequest = new Map<string, RecordedExchange>();
+  for (const { file, text } of files) {
+    for (const exchange of parseFixture(text, file)) {
+      const key = requestKey(exchange.method, exchange.url, exchange.body);
+      const earlier = byRequest.get(key);
+      if (earlier === undefined) byRequest.set(key, exchange);
+      else if (canonical(earlier.reply) !== canonical(exchange.reply)) {
+        const what = exchange.body === "" ? "" : ` with body ${exchange.body.slice(0, 200)}`;
+        throw new DataError(
+          "fixture_ambiguous",
+          `Cannot load fixture "${file}": ${exchange.method} ${exchange.url}${what} has two different answers` +
+            (earlier.file === file ? "" : `, the other in "${earlier.file}"`),
+          { fix: "keep one answer for each request" },
+        );
+      }
+    }
+  }
+  return {
+    find: (method, url, body) => byRequest.get(requestKey(method, url, body)),
+    size: byRequest.size,
+  };
+}
+
+function requestKey(method: string, url: string, body: string): string {
+  return `${method}\n${url}\n${body}`;
+}
+
+function rawReply(status: number, headers: Readonly<Record<string, string>>, body: unknown): RawReply {
+  const text = body === undefined ? "" : withRegistry(JSON.stringify(body));
+  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => KEPT_HEADERS.some((h) => h === name)));
+  return { status, headers: kept, text, bytes: utf8Length(text) };
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    // V8 names the offset in some of its messages; where it does not, the text ended too early
+    const offset = cause instanceof SyntaxError ? /at position ([0-9]+)/.exec(cause.message)?.[1] : undefined;
+    const at = positionAt(text, offset === undefined ? text.length : Number(offset));
+    throw fault(file, at, "it is not JSON", cause);
+  }
+}
+
+function check<const S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+  source: { readonly text: string; readonly file: string },
+): v.InferOutput<S> {
+  const result = v.safeParse(schema, value, { abortEarly: true });
+  if (result.success) return result.output;
+  const issue = result.issues[0];
+  const path = (issue.path ?? []).map((part) => part.key as string | number);
+  const pointer = path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  const expected = issue.type === "custom" || issue.type === "check" ? issue.message : issue.expected;
+  const what = issue.type === "strict_object" && issue.expected === "never"
+    ? "is not a known key"
+    : `expected ${expected}, got ${issue.received}`;
+  throw fault(source.file, positionOf(source.text, path), `${pointer === "" ? "its root" : pointer} ${what}`);
+}
+
+function fault(
+  file: string,
+  at: { readonly line: number; readonly column: number },
+  what: string,
+  cause?: unknown,
+): DataError {
+  return new DataError("fixture_invalid", `Cannot load fixture "${file}": ${what}`, {
+    position: { file, ...at },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isDay(text: string): boolean {
+  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return false;
+  const at = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
+}
+
+/** A URL in any other form would never be asked for, so its answer could only be missed. */
+function isFinalUrl(text: string): boolean {
+  const url = withRegistry(text);
+  if (!URL.canParse(url)) return false;
+  const { protocol, username, password, hash, href } = new URL(url);
+  return protocol === "https:" && username === "" && password === "" && hash === "" && href === url;
+}

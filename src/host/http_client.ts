@@ -1,0 +1,210 @@
+/**
+ * The one HTTP client of a host: bound to IPv4, told its proxy and CA by the plan, never by the environment alone.
+ *
+ * @module
+ */
+import { ControlError } from "../errors.ts";
+import type { RunContext } from "./context.ts";
+import { invalidJson, KEPT_HEADERS, type NetworkFailure, overBudget, type RawReply } from "./http_reply.ts";
+
+/**
+ * Binding the local end to an IPv4 address leaves the client no IPv6 address to connect to: literals and names with
+ * AAAA records alike. Private IPv6 ranges cannot be written as permission flags, so this is what keeps them out.
+ */
+const IPV4_ONLY = { localAddress: "0.0.0.0" } as const;
+
+/** RFC 6666: a range that every router discards, so that a canary which gets out reaches nobody. */
+const CANARY = "https://[100::1]:443/";
+
+/** What a client that is not bound may spend on the canary, in milliseconds. */
+const CANARY_MS = 1_500;
+
+/** What the canary found. */
+export interface IPv4Canary {
+  /** Whether no IPv6 address can be reached through the client. */
+  readonly held: boolean;
+  /**
+   * `bound`: the client itself had no address to try. `refused`: Deno's permissions refused before the client was asked;
+   * the binding is then unproven, but the address is out of reach. `reached`: a connection was tried or made.
+   */
+  readonly by: "bound" | "refused" | "reached";
+}
+
+/** Makes the client that the plan asks for. @throws {ControlError} `proxy_unusable` or `ca_unusable`. */
+export function makeHttpClient(run: RunContext, options: { readonly caPem: string | undefined }): Deno.HttpClient {
+  const { network } = run.plan;
+  const proxy = network.proxy === null ? undefined : proxyFrom(network.proxy.fromEnv, run);
+  const caPem = network.ca === null ? undefined : options.caPem ?? caFrom(network.ca, run);
+  try {
+    return Deno.createHttpClient({
+      ...(network.ipv6 ? {} : IPV4_ONLY),
+      ...(proxy === undefined ? {} : { proxy }),
+      ...(caPem === undefined ? {} : { caCerts: [caPem] }),
+    });
+  } catch (cause) {
+    if (cause instanceof Deno.errors.NotCapable) {
+      throw new ControlError("proxy_unusable", "Cannot use the proxy: its address is not among the run's grants", {
+        cause,
+      });
+    }
+    throw new ControlError(
+      "ca_unusable",
+      "Cannot make the HTTP client: the proxy or the CA certificate is not usable",
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The variable is optional, as proxies are: where it is not set, the pinned hosts are reached directly. */
+function proxyFrom(name: string, run: RunContext): { url: string; basicAuth?: Deno.BasicAuth } | undefined {
+  const value = run.env(name)?.trim();
+  if (value === undefined || value === "") return undefined;
+  // The value may hold a password, so no message shows any of it
+  const bad = new ControlError(
+    "proxy_unusable",
+    `Cannot use the proxy that variable "${name}" names: expected http://host:port or https://host:port`,
+  );
+  if (!URL.canParse(value)) throw bad;
+  const url = new URL(value);
+  const plain = url.pathname === "/" && url.search === "" && url.hash === "";
+  if ((url.protocol !== "http:" && url.protocol !== "https:") || !plain) throw bad;
+  if (url.username === "" && url.password === "") return { url: url.origin };
+  try {
+    return {
+      url: url.origin,
+      basicAuth: { username: decodeURIComponent(url.username), password: decodeURIComponent(url.password) },
+    };
+  } catch {
+    throw bad;
+  }
+}
+
+function caFrom(ca: { readonly fromEnv: string } | { readonly file: string }, run: RunContext): string | undefined {
+  if ("file" in ca) {
+    throw new ControlError("ca_unusable", "Cannot use the CA certificate that the policy names: it was not read");
+  }
+  const value = run.env(ca.fromEnv)?.trim();
+  if (value === undefined || value === "") return undefined;
+  if (value.startsWith("-----BEGIN CERTIFICATE-----")) return value;
+  throw new ControlError(
+    "ca_unusable",
+    `Cannot use the CA certificate that variable "${ca.fromEnv}" names: expected PEM text, or a file that was read`,
+  );
+}
+
+/**
+ * Tries to reach an IPv6 literal with a client bound as the run's is, without its proxy.
+ *
+ * Proves the binding only where the permissions admit `[100::1]:443`; a host may be started with that grant and revoke
+ * it after this call.
+ */
+export async function ipv4Canary(): Promise<IPv4Canary> {
+  using client = Deno.createHttpClient(IPV4_ONLY);
+  try {
+    const response = await fetch(CANARY, { client, redirect: "manual", signal: AbortSignal.timeout(CANARY_MS) });
+    await response.body?.cancel();
+    return { held: false, by: "reached" };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) return { held: true, by: "refused" };
+    // The client's own refusal has no number of the operating system, since no system call was made
+    const detail = error instanceof TypeError && error.cause instanceof Error ? error.cause.message : "";
+    const bound = detail.includes("Network unreachable") && !detail.includes("os error");
+    return bound ? { held: true, by: "bound" } : { held: false, by: "reached" };
+  }
+}
+
+/** One request in its final form. */
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/**
+ * Sends one request and reads its answer, of at most `limit` decoded bytes; a redirect is an answer like any other.
+ *
+ * @returns The answer, or why there is none.
+ * @throws The reason of `signal`, if it is aborted first.
+ */
+export async function exchange(
+  client: Deno.HttpClient,
+  request: HttpRequest,
+  options: { readonly limit: number; readonly signal: AbortSignal },
+): Promise<{ readonly raw: RawReply } | { readonly failure: NetworkFailure }> {
+  const { limit, signal } = options;
+  try {
+    const response = await fetch(request.url, {
+      client,
+      method: request.method,
+      headers: request.headers,
+      ...(request.body === undefined ? {} : { body: request.body }),
+      redirect: "manual",
+      signal,
+    });
+    const coding = response.headers.get("content-encoding");
+    if (coding !== null && !/^\s*(?:identity|gzip|x-gzip|br|deflate)\s*$/i.test(coding)) {
+      await response.body?.cancel();
+      return { failure: unreachable("the answer is compressed more than once or in an unknown way", false) };
+    }
+    const headers: Record<string, string> = {};
+    for (const name of KEPT_HEADERS) {
+      const value = response.headers.get(name);
+      if (value !== null) headers[name] = value;
+    }
+    const { status } = response;
+    const usable = status >= 200 && status < 300;
+    if (!usable) {
+      // The status alone decides, so the body of an error is not worth a byte
+      await response.body?.cancel();
+      return { raw: { status, headers, text: "", bytes: 0 } };
+    }
+    const body = await readBody(response, limit);
+    if (body === undefined) return { failure: overBudget(limit) };
+    try {
+      const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+      return { raw: { status, headers, text, bytes: body.byteLength } };
+    } catch {
+      return { failure: invalidJson(status, "the answer is not UTF-8") };
+    }
+  } catch (cause) {
+    signal.throwIfAborted();
+    return { failure: transportFailure(cause) };
+  }
+}
+
+/** Reads decoded bytes while counting; a declared length is not believed. `undefined` when there are more than `limit`. */
+async function readBody(response: Response, limit: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop cancels the stream, and with it the connection
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > limit) return undefined;
+    chunks.push(chunk);
+  }
+  const whole = new Uint8Array(bytes);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return whole;
+}
+
+function transportFailure(cause: unknown): NetworkFailure {
+  if (cause instanceof Deno.errors.NotCapable) {
+    return unreachable("Deno's permissions do not admit its host", false, cause);
+  }
+  const detail = cause instanceof TypeError && cause.cause instanceof Error ? cause.cause.message : "";
+  if (detail.includes("invalid peer certificate")) {
+    return unreachable("the server's certificate is not trusted", false, cause);
+  }
+  return unreachable("the connection failed", true, cause);
+}
+
+function unreachable(message: string, retryable: boolean, cause?: unknown): NetworkFailure {
+  return { kind: "transport_error", message, retryable, cause };
+}
