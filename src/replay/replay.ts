@@ -1,0 +1,331 @@
+/**
+ * Reads a log back into numbers: what ran, what was denied and why, what was used, how fresh the answers were.
+ *
+ * @module
+ */
+import type { InFlight } from "../audit/chain_check.ts";
+import { readRecords, type Verdict, verifyAudit } from "../audit/reader.ts";
+import type { Record as AuditRecord } from "../audit/record.ts";
+import type { JsonObject } from "../json.ts";
+import { type Counter, COUNTERS, countersOf } from "./counters.ts";
+import { numberField, objectField, own, textField } from "./fields.ts";
+
+/** Entries of each list, and tools with a row of their own, at most: a log may be larger than the memory. */
+const MAX_LISTED = 1000;
+
+/** Row of the tools that have none of their own. */
+const OTHERS = "(others)";
+
+/** What became of the calls of one tool. Attempts are the sum of the outcomes and of the calls still in flight. */
+export interface ToolRow {
+  readonly tool: string;
+  readonly calls: number;
+  readonly results: number;
+  readonly denials: number;
+  readonly errors: number;
+  readonly timeouts: number;
+  readonly invalid: number;
+  readonly budget: number;
+  /** Sum of what the outcomes say, in milliseconds. */
+  readonly duration_ms: number;
+  /** Results by where they came from, as recorded: `live`, `fixture`, `cached_in_run`, `cached_persistent`. */
+  readonly freshness: Readonly<Record<string, number>>;
+  /** Errors by kind. */
+  readonly error_kinds: Readonly<Record<string, number>>;
+}
+
+/** One denied call. */
+export interface DenialRow {
+  readonly seq: number;
+  readonly call_id: string | null;
+  readonly tool: string;
+  readonly reason: string | null;
+  /** JSON Pointer into the policy, where a rule decided. */
+  readonly rule: string | null;
+  /** What the call needed and did not get. */
+  readonly target: string | null;
+}
+
+/** One file that an agent wrote. */
+export interface ArtifactRow {
+  readonly path: string;
+  readonly bytes: number | null;
+  readonly sha256: string | null;
+}
+
+/** What was used of one budget; `limit` is `null` where the log does not name it. */
+export interface BudgetRow {
+  readonly budget: string;
+  readonly used: number;
+  readonly limit: number | null;
+}
+
+/** The run as its first and last record tell it; `null` where they do not. */
+export interface RunRow {
+  readonly started_ms: number | null;
+  readonly ended_ms: number | null;
+  readonly duration_ms: number | null;
+  /** `ok`, `error`, or `unfinished` as long as there is no `run_end`. */
+  readonly status: "ok" | "error" | "unfinished";
+  readonly reason: string | null;
+  readonly policy_digest: string | null;
+  readonly plan_digest: string | null;
+  readonly isolation: string | null;
+}
+
+/** A log in numbers. Every counter of {@linkcode COUNTERS} is a field. */
+export interface ReplaySummary extends Readonly<Record<Counter, number>> {
+  readonly type: "agent_replay";
+  /** As the caller named it. */
+  readonly audit_log: string;
+  readonly verdict: Verdict["verdict"];
+  readonly verification: Verdict;
+  readonly records: number;
+  readonly run_ids: readonly string[];
+  readonly run: RunRow;
+  readonly has_availability_controls: boolean;
+  readonly has_resource_controls: boolean;
+  readonly has_module_policy: boolean;
+  readonly has_state_controls: boolean;
+  /** Sorted by name. */
+  readonly tools: readonly ToolRow[];
+  readonly denials: readonly DenialRow[];
+  readonly denial_reasons: Readonly<Record<string, number>>;
+  readonly artifacts: readonly ArtifactRow[];
+  /** Results of all tools by where they came from; a result without that field makes no claim and is not in here. */
+  readonly freshness: Readonly<Record<string, number>>;
+  readonly budgets: readonly BudgetRow[];
+  readonly in_flight: readonly InFlight[];
+  /** Denials and artifacts that the lists have no room for. */
+  readonly omitted: number;
+}
+
+/**
+ * Replays a log. Of a damaged one, the records before the damage are counted, and `verdict` is `broken`.
+ *
+ * @param options `head`: the hash that the run printed at its end.
+ * @throws {InputError} If the file cannot be read.
+ * @throws {UsageError} If `head` is not a hash.
+ */
+export async function replayAudit(path: string, options: { head?: string } = {}): Promise<ReplaySummary> {
+  const verification = await verifyAudit(path, options);
+  const fold = new Fold();
+  let left = verification.records;
+  if (left > 0) {
+    for await (const record of readRecords(path)) {
+      fold.add(record);
+      if (--left === 0) break;
+    }
+  }
+  return fold.summary(path, verification);
+}
+
+/** Mutable form of a {@linkcode ToolRow}. */
+interface Row {
+  calls: number;
+  results: number;
+  denials: number;
+  errors: number;
+  timeouts: number;
+  invalid: number;
+  budget: number;
+  duration_ms: number;
+  readonly freshness: Map<string, number>;
+  readonly error_kinds: Map<string, number>;
+}
+
+class Fold {
+  readonly #counts = new Map<Counter, number>();
+  readonly #runIds = new Set<string>();
+  readonly #tools = new Map<string, Row>();
+  readonly #denials: DenialRow[] = [];
+  readonly #reasons = new Map<string, number>();
+  readonly #artifacts: ArtifactRow[] = [];
+  readonly #freshness = new Map<string, number>();
+  readonly #used = new Map<string, number>();
+  #omitted = 0;
+  #start: AuditRecord | undefined;
+  #end: AuditRecord | undefined;
+
+  add(record: AuditRecord): void {
+    for (const counter of countersOf(record)) count(this.#counts, counter);
+    if (this.#runIds.size < MAX_LISTED) this.#runIds.add(record.run_id);
+    switch (record.type) {
+      case "run_start":
+        this.#start ??= record;
+        break;
+      case "run_end":
+        this.#end = record;
+        break;
+      case "event":
+        this.#use("events", 1);
+        this.#use("eventBytes", numberField(record, "event_bytes") ?? 0);
+        break;
+      case "audit_note":
+        this.#use("noteBytes", numberField(record, "note_bytes") ?? 0);
+        break;
+      case "state_set":
+      case "state_delete":
+      case "state_reset":
+        this.#used.set("stateBytes", numberField(record, "state_bytes") ?? this.#used.get("stateBytes") ?? 0);
+        break;
+      default:
+        if (own(record, "call_id") !== null) this.#call(record);
+    }
+  }
+
+  #call(record: AuditRecord): void {
+    const tool = textField(record, "tool") ?? "";
+    const row = this.#row(tool);
+    switch (record.type) {
+      case "tool_call":
+        row.calls++;
+        this.#use("totalArgBytes", numberField(record, "arg_bytes") ?? 0);
+        return;
+      case "tool_result":
+        row.results++;
+        this.#result(record, tool, row);
+        break;
+      case "tool_denial":
+        row.denials++;
+        this.#denial(record, tool);
+        break;
+      case "tool_error":
+        row.errors++;
+        count(row.error_kinds, textField(record, "error_kind") ?? textField(record, "code") ?? "unknown");
+        break;
+      case "tool_timeout":
+        row.timeouts++;
+        break;
+      case "tool_invalid_args":
+        row.invalid++;
+        break;
+      case "budget_exceeded":
+        row.budget++;
+        break;
+      default:
+        return;
+    }
+    this.#use("toolCalls", 1);
+    row.duration_ms += numberField(record, "duration_ms") ?? 0;
+  }
+
+  #result(record: AuditRecord, tool: string, row: Row): void {
+    this.#use("totalResultBytes", numberField(record, "result_bytes") ?? 0);
+    const freshness = textField(record, "freshness");
+    if (freshness !== null) {
+      count(row.freshness, freshness);
+      count(this.#freshness, freshness);
+    }
+    if (tool !== "writeArtifact") return;
+    const result = objectField(record, "result");
+    const path = textField(record, "path") ?? textField(result, "path");
+    if (path === null) return;
+    const bytes = numberField(record, "bytes") ?? numberField(result, "bytes");
+    const sha256 = textField(record, "sha256") ?? textField(result, "sha256");
+    this.#list(this.#artifacts, { path, bytes, sha256 });
+    this.#use("artifactBytes", bytes ?? 0);
+  }
+
+  #denial(record: AuditRecord, tool: string): void {
+    const reason = textField(record, "reason");
+    count(this.#reasons, reason ?? "unknown");
+    this.#list(this.#denials, {
+      seq: record.seq,
+      call_id: textField(record, "call_id"),
+      tool,
+      reason,
+      rule: textField(record, "rule"),
+      target: textField(objectField(record, "requirement"), "target") ?? textField(record, "path"),
+    });
+  }
+
+  #list<T>(list: T[], entry: T): void {
+    if (list.length < MAX_LISTED) list.push(entry);
+    else this.#omitted++;
+  }
+
+  #use(budget: string, amount: number): void {
+    this.#used.set(budget, (this.#used.get(budget) ?? 0) + amount);
+  }
+
+  #row(tool: string): Row {
+    // An agent may call any number of tools that do not exist; each such call is a denial with the name it chose.
+    const name = this.#tools.has(tool) || this.#tools.size < MAX_LISTED ? tool : OTHERS;
+    const known = this.#tools.get(name);
+    if (known !== undefined) return known;
+    const row: Row = {
+      calls: 0,
+      results: 0,
+      denials: 0,
+      errors: 0,
+      timeouts: 0,
+      invalid: 0,
+      budget: 0,
+      duration_ms: 0,
+      freshness: new Map(),
+      error_kinds: new Map(),
+    };
+    this.#tools.set(name, row);
+    return row;
+  }
+
+  summary(path: string, verification: Verdict): ReplaySummary {
+    const start: JsonObject = this.#start ?? {};
+    const has = (name: string): boolean => Object.hasOwn(start, name);
+    const counters = Object.fromEntries(COUNTERS.map((name) => [name, this.#counts.get(name) ?? 0]));
+    return {
+      type: "agent_replay",
+      audit_log: path,
+      verdict: verification.verdict,
+      verification,
+      records: verification.records,
+      run_ids: [...this.#runIds],
+      run: this.#run(),
+      ...counters as Record<Counter, number>,
+      has_availability_controls: has("availability_controls"),
+      has_resource_controls: has("resource_controls"),
+      has_module_policy: has("module_policy"),
+      has_state_controls: has("state_controls"),
+      tools: [...this.#tools].map(([tool, row]) => ({
+        tool,
+        ...row,
+        freshness: Object.fromEntries(row.freshness),
+        error_kinds: Object.fromEntries(row.error_kinds),
+      })).sort((a, b) => a.tool < b.tool ? -1 : 1),
+      denials: this.#denials,
+      denial_reasons: Object.fromEntries(this.#reasons),
+      artifacts: this.#artifacts,
+      freshness: Object.fromEntries(this.#freshness),
+      budgets: this.#budgets(objectField(start, "budgets"), verification.in_flight.length),
+      in_flight: verification.in_flight,
+      omitted: this.#omitted,
+    };
+  }
+
+  #run(): RunRow {
+    const start = this.#start;
+    const end = this.#end;
+    const status = end === undefined ? "unfinished" : textField(end, "status") === "ok" ? "ok" : "error";
+    return {
+      started_ms: start?.at_ms ?? null,
+      ended_ms: end?.at_ms ?? null,
+      duration_ms: start === undefined || end === undefined ? null : end.at_ms - start.at_ms,
+      status,
+      reason: end === undefined ? null : textField(end, "reason"),
+      policy_digest: start === undefined ? null : textField(start, "policy_digest"),
+      plan_digest: start === undefined ? null : textField(start, "plan_digest"),
+      isolation: start === undefined ? null : textField(start, "isolation"),
+    };
+  }
+
+  #budgets(limits: JsonObject, inFlight: number): BudgetRow[] {
+    if (inFlight > 0) this.#use("toolCalls", inFlight);
+    return [...this.#used].map(([budget, used]) => ({ budget, used, limit: numberField(limits, budget) }))
+      .sort((a, b) => a.budget < b.budget ? -1 : 1);
+  }
+}
+
+function count<K>(map: Map<K, number>, key: K): void {
+  map.set(key, (map.get(key) ?? 0) + 1);
+}
