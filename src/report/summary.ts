@@ -1,0 +1,102 @@
+/**
+ * What a run prints at its end.
+ *
+ * @module
+ */
+import type { DenialRow, ReplaySummary } from "../replay/replay.ts";
+import { escapeText } from "./escape.ts";
+import { allowLine, reasonText, withoutProject } from "./reasons.ts";
+import { PLAIN, type Style } from "./style.ts";
+import { duration } from "./units.ts";
+
+/** Denials that a run prints one by one, at most; the replay has them all. */
+const MAX_DENIALS = 20;
+
+/** How the summary of a run is printed. */
+export interface SummaryOptions {
+  readonly style?: Style;
+  /** Real path of the project; places below it are named relative to it. */
+  readonly project?: string;
+  /** The command that replays the log; by default `twokey replay <audit>`. */
+  readonly replayCommand?: string;
+  /** Whether the policy expects a denial; an expected one is not marked as bad. */
+  expects?(denial: DenialRow): boolean;
+}
+
+/**
+ * Sums up a run for people: how it ended, its calls, each denial with its reason and the policy line that would allow
+ * it, the budgets, what was written, where the log is, its head, and how to replay it.
+ *
+ * @returns Lines without a newline. Everything that came from the agent or the log is escaped.
+ */
+export function summaryLines(summary: ReplaySummary, options: SummaryOptions = {}): string[] {
+  const style = options.style ?? PLAIN;
+  const project = options.project ?? null;
+  const lines = [endLine(summary, style), callLine(summary)];
+  for (const denial of summary.denials.slice(0, MAX_DENIALS)) lines.push(...denialLines(denial, options));
+  const more = summary.tool_denials - Math.min(summary.denials.length, MAX_DENIALS);
+  if (more > 0) lines.push(`  and ${more} more denied`);
+  const fresh = freshnessText(summary.freshness);
+  if (fresh !== "") lines.push(`answers   ${fresh}`);
+  const budgets = budgetText(summary);
+  if (budgets !== "") lines.push(`budgets   ${budgets}`);
+  for (const { path, bytes } of summary.artifacts) {
+    lines.push(`wrote     ${escapeText(path)}${bytes === null ? "" : ` (${bytes} bytes)`}`);
+  }
+  for (const { tool, call_id } of summary.in_flight) {
+    lines.push(style.warn(`in flight ${escapeText(tool)} (${escapeText(call_id)}): it has no outcome`));
+  }
+  const log = escapeText(withoutProject(summary.audit_log, project));
+  lines.push(`audit     ${log}`);
+  lines.push(`head      ${summary.verification.head}`);
+  lines.push(style.dim(`replay    ${escapeText(options.replayCommand ?? "twokey replay")} ${log}`));
+  return lines;
+}
+
+function endLine({ run }: ReplaySummary, style: Style): string {
+  const took = run.duration_ms === null ? "" : ` in ${duration(run.duration_ms)}`;
+  const reason = run.reason === null ? "" : `: ${escapeText(run.reason)}`;
+  if (run.status === "ok") return style.good(`run ok${took}`);
+  if (run.status === "error") return style.bad(`run failed${took}${reason}`);
+  return style.warn("run unfinished: its log has no end");
+}
+
+function callLine(summary: ReplaySummary): string {
+  const parts = [
+    ["ok", summary.tool_results],
+    ["denied", summary.tool_denials],
+    ["failed", summary.tool_errors],
+    ["timed out", summary.tool_timeouts],
+    ["invalid", summary.tool_invalid_args],
+    ["over budget", summary.budget_exceeded],
+  ] as const;
+  const shown = parts.filter(([name, count]) => count > 0 || name === "ok" || name === "denied");
+  const events = summary.events === 0 ? "" : `; ${summary.events} ${summary.events === 1 ? "event" : "events"}`;
+  return `calls     ${shown.map(([name, count]) => `${count} ${name}`).join(", ")}${events}`;
+}
+
+function denialLines(denial: DenialRow, options: SummaryOptions): string[] {
+  const style = options.style ?? PLAIN;
+  const project = options.project ?? null;
+  const expected = options.expects?.(denial) ?? false;
+  const target = denial.target === null ? "" : ` ${escapeText(withoutProject(denial.target, project), { max: 200 })}`;
+  const rule = denial.rule === null ? "" : ` (${escapeText(denial.rule)})`;
+  const text = `denied    ${escapeText(denial.tool, { max: 80 })}${target}: ${
+    escapeText(reasonText(denial.reason))
+  }${rule}`;
+  const lines = [expected ? `${text}; as expected` : style.bad(text)];
+  const line = allowLine(denial, project);
+  if (line !== null) lines.push(style.dim(`          to allow it: ${escapeText(line, { max: 300 })}`));
+  return lines;
+}
+
+/** Prints how many answers came from where; empty where no answer makes a claim. */
+export function freshnessText(freshness: Readonly<Record<string, number>>): string {
+  return Object.entries(freshness).map(([name, count]) => `${count} ${escapeText(name)}`).join(", ");
+}
+
+/** Prints the budgets that have a limit and were used. */
+export function budgetText({ budgets }: ReplaySummary): string {
+  return budgets.filter(({ used, limit }) => used > 0 && limit !== null)
+    .map(({ budget, used, limit }) => `${escapeText(budget)} ${used} of ${limit}`).join(", ");
+}
