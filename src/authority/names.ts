@@ -1,0 +1,82 @@
+/**
+ * Names that are protected from writing or from reading at any depth, and the places in a project that are.
+ *
+ * @module
+ */
+import { isLiteral, makeGlob } from "./glob.ts";
+
+/** Names that no tool may write, at any depth below a write root: what other programs obey without asking. */
+export const PROTECTED_NAMES: readonly string[] = Object.freeze([
+  ".git",
+  ".twokey",
+  "*.policy.jsonc",
+  "agent.lock.json",
+  "deno.json",
+  "deno.jsonc",
+  "deno.lock",
+]);
+
+/** Places in a project that no tool may write: beside those with a protected name, what a CI service runs. */
+export const PROTECTED_PLACES: readonly string[] = Object.freeze([
+  ".git",
+  ".twokey",
+  "agent.policy.jsonc",
+  "agent.lock.json",
+  "deno.json",
+  "deno.jsonc",
+  "deno.lock",
+  ".github/workflows",
+  ".github/actions",
+  ".gitea/workflows",
+  ".forgejo/workflows",
+  ".gitlab-ci.yml",
+  ".circleci",
+  ".buildkite",
+  ".woodpecker",
+  ".drone.yml",
+  ".travis.yml",
+  "appveyor.yml",
+  "azure-pipelines.yml",
+  "bitbucket-pipelines.yml",
+  "Jenkinsfile",
+]);
+
+/** Names where secrets are kept: no tool may read them below a read root unless the policy names them. */
+export const SECRET_NAMES: readonly string[] = Object.freeze([".env*", "*.pem", "id_*", ".git/config"]);
+
+/** Places directly below a read root that key 1 denies as well, unless the policy names them; the likeliest first. */
+export const SECRET_PLACES: readonly string[] = Object.freeze([".git/config", ".env", ".env.local"]);
+
+/**
+ * Finds the first component that ends a protected or secret name: its index in `components`, or -1. `*` stands for any
+ * run of characters, a name with `/` for that many components. Letter case does not count, because it does not on
+ * every disk.
+ */
+export type NameFinder = (components: readonly string[], from?: number) => number;
+
+/** Compiles a list of names. */
+export function makeNameFinder(names: readonly string[]): NameFinder {
+  const compiled = names.map((name) => name.split("/").map((part) => makeGlob(part.toLowerCase())));
+  return (components, from = 0) => {
+    const lower = components.map((component) => component.toLowerCase());
+    for (let end = from; end < lower.length; end++) {
+      for (const parts of compiled) {
+        const start = end - parts.length + 1;
+        if (start >= 0 && parts.every((part, index) => part(lower[start + index] ?? ""))) return end;
+      }
+    }
+    return -1;
+  };
+}
+
+/**
+ * Whether a root names a path below it outright: an include pattern without wildcards that matches it and ends in its
+ * name. That is how a policy says that it does mean a file with a secret name.
+ */
+export function isNamed(include: readonly string[], relative: string): boolean {
+  const name = relative.slice(relative.lastIndexOf("/") + 1);
+  return include.some((pattern) => {
+    const body = pattern.replace(/\/$/, "");
+    return isLiteral(pattern) && body.slice(body.lastIndexOf("/") + 1) === name && makeGlob(body)(relative);
+  });
+}

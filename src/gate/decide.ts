@@ -1,0 +1,131 @@
+/**
+ * The gate: the only place that decides. Pure and total: it reads the plan and the request, touches nothing, never
+ * throws; what it does not understand it denies.
+ *
+ * Order: the tool is granted; the resolver refused nothing; deny rules; protected and secret places; grants; ask rules.
+ *
+ * @module
+ */
+import type { DenialCode } from "../authority/denial_codes.ts";
+import { isDenialCode } from "../authority/denial_codes.ts";
+import { hasHiddenCharacter } from "../authority/path.ts";
+import type { Request, Requirement, RequirementKind } from "../authority/requirement.ts";
+import type { Places, Plan, PlannedTool } from "../plan/plan.ts";
+import { makeEndpointGate } from "./endpoints.ts";
+import { makeFileGate } from "./files.ts";
+import { makeRules } from "./rules.ts";
+
+/** What the gate decided, with the rules of the policy (JSON Pointers) that decided. */
+export type Decision =
+  | { readonly kind: "allow"; readonly rules: readonly string[] }
+  | {
+    readonly kind: "deny";
+    readonly code: DenialCode;
+    readonly rule: string | null;
+    readonly requirement: Requirement | null;
+  }
+  | { readonly kind: "ask"; readonly requirements: readonly Requirement[]; readonly rule: string };
+
+/** What one step says of one requirement: granted by a rule, or denied with a code and the rule, if one spoke. */
+export type Verdict =
+  | { readonly granted: string }
+  | { readonly code: DenialCode; readonly rule: string | null };
+
+/** Decides on one request. */
+export type Gate = (request: Request) => Decision;
+
+/** The kinds for which anything can be granted. */
+const DENIAL_OF_KIND: Readonly<Record<RequirementKind, DenialCode>> = {
+  "command.execute": "tool_not_granted",
+  "context.load": "tool_not_granted",
+  "network": "endpoint_not_granted",
+  "filesystem.read": "fs_read_path_not_admitted",
+  "filesystem.write": "artifact_path_not_admitted",
+};
+
+/**
+ * Compiles a plan to its gate. Roots are indexed by path, so that a decision costs the depth of the path and not the
+ * number of roots.
+ */
+export function makeGate(plan: Plan, places: Places): Gate {
+  const files = makeFileGate(plan, places);
+  const endpoints = makeEndpointGate(plan);
+  const rules = makeRules(plan, places);
+
+  const verdictOf = (tool: PlannedTool, requirement: Requirement): Verdict => {
+    if (requirement.kind === "filesystem.read") return files.read(tool, requirement.target);
+    if (requirement.kind === "filesystem.write") return files.write(tool, requirement.target);
+    if (requirement.kind === "network") return endpoints(tool, requirement.target);
+    return { code: DENIAL_OF_KIND[requirement.kind] ?? "not_in_request", rule: null };
+  };
+
+  const decideAll = (request: Request): Decision => {
+    const { tool: name, requirements } = request;
+    const tool = Object.hasOwn(plan.tools, name) ? plan.tools[name] : undefined;
+    if (tool === undefined) return { kind: "deny", code: "tool_not_granted", rule: null, requirement: null };
+    for (const requirement of requirements) {
+      const { kind, target, refusal } = requirement;
+      if (refusal !== undefined) {
+        const code = isDenialCode(refusal) ? refusal : DENIAL_OF_KIND[kind] ?? "not_in_request";
+        return { kind: "deny", code, rule: null, requirement };
+      }
+      if (!isCanonical(target)) {
+        return { kind: "deny", code: DENIAL_OF_KIND[kind] ?? "not_in_request", rule: null, requirement };
+      }
+    }
+    for (const requirement of requirements) {
+      const rule = rules.deny(name, requirement);
+      if (rule !== null) return { kind: "deny", code: "gate_deny_rule", rule, requirement };
+    }
+    const granting = new Set<string>([tool.rule]);
+    for (const requirement of requirements) {
+      const verdict = verdictOf(tool, requirement);
+      if (!("granted" in verdict)) return { kind: "deny", ...verdict, requirement };
+      granting.add(verdict.granted);
+    }
+    const asked = requirements.flatMap((requirement) => {
+      const rule = rules.ask(name, requirement);
+      return rule === null ? [] : [{ requirement, rule }];
+    });
+    const [first] = asked;
+    if (first !== undefined) {
+      return { kind: "ask", requirements: asked.map(({ requirement }) => requirement), rule: first.rule };
+    }
+    return { kind: "allow", rules: [...granting] };
+  };
+
+  return (request) => {
+    try {
+      return decideAll(request);
+    } catch {
+      // a request that cannot even be read is not one that the resolver made
+      return { kind: "deny", code: "not_in_request", rule: null, requirement: null };
+    }
+  };
+}
+
+const GATES = new WeakMap<Plan, { readonly places: Places; readonly gate: Gate }>();
+
+/** Decides on one request; keeps the compiled gate of a plan as long as the plan lives. */
+export function decide(plan: Plan, places: Places, request: Request): Decision {
+  const known = GATES.get(plan);
+  if (known !== undefined && samePlaces(known.places, places)) return known.gate(request);
+  let gate: Gate;
+  try {
+    gate = makeGate(plan, places);
+  } catch {
+    return { kind: "deny", code: "not_in_request", rule: null, requirement: null };
+  }
+  GATES.set(plan, { places, gate });
+  return gate(request);
+}
+
+function samePlaces(a: Places, b: Places): boolean {
+  return a.project === b.project && a.twokey === b.twokey && a.state === b.state;
+}
+
+/** Text as every resolver writes it. The gate does not rely on that. */
+function isCanonical(target: unknown): boolean {
+  return typeof target === "string" && target !== "" && target === target.trim() && target.isWellFormed() &&
+    !hasHiddenCharacter(target);
+}

@@ -1,0 +1,57 @@
+/**
+ * The gate's part for the network: a request must be one that its tool declares.
+ *
+ * @module
+ */
+import type { Plan, PlannedTool } from "../plan/plan.ts";
+import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
+import type { Verdict } from "./decide.ts";
+
+/** Decides on a canonical target, `METHOD https://host[:port]/path`. */
+export type EndpointGate = (tool: PlannedTool, target: string) => Verdict;
+
+/** A declared endpoint, taken apart. `null` stands for one segment that the call fills in. */
+interface Pattern {
+  readonly method: string;
+  readonly origin: string;
+  readonly segments: readonly (string | null)[];
+}
+
+const DENIED: Verdict = Object.freeze({ code: "endpoint_not_granted", rule: null });
+
+/** Compiles the endpoints of every granted tool. */
+export function makeEndpointGate(plan: Plan): EndpointGate {
+  const patterns = new Map<PlannedTool, Pattern[]>();
+  for (const tool of Object.values(plan.tools)) {
+    patterns.set(tool, Object.values(tool.endpoints).map(({ method, url }) => takeApart(method, withRegistry(url))));
+  }
+  return (tool, target) => {
+    const space = target.indexOf(" ");
+    const method = target.slice(0, space);
+    const url = URL.parse(target.slice(space + 1));
+    // only the one canonical spelling, so that what is compared is what is sent
+    if (url === null || url.href !== target.slice(space + 1)) return DENIED;
+    if (url.protocol !== "https:" || url.username !== "" || url.password !== "") return DENIED;
+    if (url.search !== "" || url.hash !== "" || url.href.includes("?") || url.href.includes("#")) return DENIED;
+    const segments = url.pathname.split("/").slice(1);
+    const fits = (patterns.get(tool) ?? []).some((pattern) =>
+      pattern.method === method && pattern.origin === url.origin && pattern.segments.length === segments.length &&
+      pattern.segments.every((part, index) => part === null ? isSegment(segments[index]) : part === segments[index])
+    );
+    return fits ? { granted: tool.rule } : DENIED;
+  };
+}
+
+function takeApart(method: string, url: string): Pattern {
+  const [authority = "", ...segments] = url.slice("https://".length).split("/");
+  return {
+    method,
+    origin: new URL(`https://${authority}/`).origin,
+    segments: segments.map((segment) => /^\{[^{}/]+\}$/.test(segment) ? null : segment),
+  };
+}
+
+/** One filled-in segment: not empty, and no dots however they are encoded. */
+function isSegment(segment: string | undefined): boolean {
+  return segment !== undefined && segment !== "" && !/^(?:\.|%2e){1,2}$/i.test(segment);
+}

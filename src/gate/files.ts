@@ -1,0 +1,113 @@
+/**
+ * The gate's part for files.
+ *
+ * @module
+ */
+import { makeGlobs } from "../authority/glob.ts";
+import { isNamed, makeNameFinder, type NameFinder } from "../authority/names.ts";
+import { parentOf, relativeTo, resolvePath } from "../authority/path.ts";
+import { isPlace } from "../plan/key1.ts";
+import { absolute, type Places, type Plan, type PlannedTool } from "../plan/plan.ts";
+import type { Verdict } from "./decide.ts";
+
+/** Decides on canonical absolute paths. */
+export interface FileGate {
+  read(tool: PlannedTool, path: string): Verdict;
+  write(tool: PlannedTool, path: string): Verdict;
+}
+
+/** A read root, compiled. */
+interface Reader {
+  readonly root: string;
+  readonly rule: string;
+  readonly include: readonly string[];
+  included(path: string): number;
+  excluded(path: string): number;
+}
+
+/** Compiles the `fs` block of a plan. */
+export function makeFileGate(plan: Plan, places: Places): FileGate {
+  const readers = new Map<string, Reader[]>();
+  for (const { root, include, exclude, rule } of plan.fs.read) {
+    const path = absolute(root, places);
+    const reader = { root: path, rule, include, included: makeGlobs(include), excluded: makeGlobs(exclude) };
+    readers.set(path, [...readers.get(path) ?? [], reader]);
+  }
+  const writers = new Map(plan.fs.write.map(({ root, rule }) => [absolute(root, places), rule]));
+  const secretPlaces = placesOf(plan.fs.secret, places);
+  const secretNames = makeNameFinder(plan.fs.secret.filter((entry) => !isPlace(entry)));
+  const protectedPlaces = placesOf(plan.fs.protected, places);
+  const protectedNames = makeNameFinder(plan.fs.protected.filter((entry) => !isPlace(entry)));
+
+  return {
+    read(tool, path) {
+      if (tool.fs !== "read" || !isNormal(path)) return { code: "fs_read_path_not_admitted", rule: null };
+      const around: Reader[] = [];
+      for (const folder of upwards(path)) {
+        if (secretPlaces.has(folder)) return { code: "secret_name", rule: null };
+        around.push(...readers.get(folder) ?? []);
+      }
+      // an exclude pattern takes away what any root around it admits; the innermost root that admits is named
+      for (const { root, rule, excluded } of around) {
+        const index = excluded(relativeTo(root, path));
+        if (index >= 0) return { code: "exclude_pattern", rule: `${rule}/exclude/${index}` };
+      }
+      let refusal: Verdict = { code: "fs_read_path_not_admitted", rule: null };
+      for (const reader of around) {
+        const relative = relativeTo(reader.root, path);
+        // the root itself stands for the whole collection below it
+        if (relative === "") return { granted: reader.rule };
+        if (reader.include.length > 0 && reader.included(relative) < 0) {
+          refusal = { code: "include_pattern", rule: `${reader.rule}/include` };
+        } else if (isSecret(secretNames, relative, reader.include)) {
+          refusal = { code: "secret_name", rule: null };
+        } else {
+          return { granted: reader.rule };
+        }
+      }
+      return refusal;
+    },
+
+    write(tool, path) {
+      if (writers.size === 0) return { code: "artifact_root_not_configured", rule: null };
+      if (tool.fs !== "write" || !isNormal(path)) return { code: "artifact_path_not_admitted", rule: null };
+      let granting: { readonly root: string; readonly rule: string } | undefined;
+      for (const folder of upwards(path)) {
+        if (protectedPlaces.has(folder)) return { code: "protected_path", rule: null };
+        const rule = writers.get(folder);
+        if (rule !== undefined && folder !== path) granting ??= { root: folder, rule };
+      }
+      if (granting === undefined) return { code: "artifact_path_not_admitted", rule: null };
+      if (protectedNames(relativeTo(granting.root, path).split("/")) >= 0) {
+        return { code: "protected_path", rule: null };
+      }
+      return { granted: granting.rule };
+    },
+  };
+}
+
+/** Whether a component of the path has a secret name and the root does not name that very path. */
+function isSecret(names: NameFinder, relative: string, include: readonly string[]): boolean {
+  const components = relative.split("/");
+  for (let at = names(components); at >= 0; at = names(components, at + 1)) {
+    if (!isNamed(include, components.slice(0, at + 1).join("/"))) return true;
+  }
+  return false;
+}
+
+function placesOf(entries: readonly string[], places: Places): ReadonlySet<string> {
+  return new Set(entries.filter(isPlace).map((entry) => absolute(entry, places)));
+}
+
+/** The path and every folder above it, innermost first. */
+function* upwards(path: string): Generator<string> {
+  for (let at = path;; at = parentOf(at)) {
+    yield at;
+    if (at === "/") return;
+  }
+}
+
+/** A path that is not its own normal form was not made by the resolver. */
+function isNormal(path: string): boolean {
+  return path.startsWith("/") && resolvePath("/", path) === path;
+}

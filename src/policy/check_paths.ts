@@ -1,0 +1,263 @@
+/**
+ * The compiler's step for files: roots, what is protected, what is secret, and what lies outside the project.
+ *
+ * @module
+ */
+import { globProblem, makeGlobs } from "../authority/glob.ts";
+import {
+  isNamed,
+  makeNameFinder,
+  PROTECTED_NAMES,
+  PROTECTED_PLACES,
+  SECRET_NAMES,
+  SECRET_PLACES,
+} from "../authority/names.ts";
+import { isInside, nameOf, relativeTo, resolvePath } from "../authority/path.ts";
+import type { Plan, PortablePath, ReadRoot, UnsafeGrant, WriteRoot } from "../plan/plan.ts";
+import { type Check, quote } from "./check.ts";
+
+/** Most places for which key 1 gets a denied read: each costs every operation 0.15 µs. */
+const MAX_SECRET_PLACES = 12;
+
+/** A root while it is checked. */
+interface Root {
+  readonly at: string;
+  readonly path: string;
+  readonly folder: boolean;
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+/** Plans the `fs` block. `kept` are files that no tool may write: agent modules, fixtures, certificates. */
+export function planFiles(check: Check, kept: readonly string[]): Plan["fs"] {
+  const read = readRoots(check);
+  const write = writeRoots(check);
+  checkNesting(check, read);
+  const places = protectedPlaces(check, kept);
+  for (const root of write) refuseProtected(check, root, places);
+  const inWriteRoot = places.filter((place) => write.some(({ path }) => isInside(path, place)));
+  return {
+    read: labelled(check, read).map(([root, label]) => ({
+      root: check.portable(root.path),
+      label,
+      include: root.include,
+      exclude: root.exclude,
+      rule: root.at,
+    } satisfies ReadRoot)),
+    write: labelled(check, write).map(([root, label]) => ({
+      root: check.portable(root.path),
+      label,
+      rule: root.at,
+    } satisfies WriteRoot)),
+    protected: write.length === 0 ? [] : [...portables(check, inWriteRoot), ...PROTECTED_NAMES],
+    secret: read.length === 0 ? [] : [...portables(check, secretPlaces(check, read)), ...SECRET_NAMES],
+  };
+}
+
+/** Lists what the policy and the operator accepted outside the project; refuses entries that expired or are not used. */
+export function planUnsafe(check: Check, fs: Plan["fs"]): UnsafeGrant[] {
+  const grants: UnsafeGrant[] = [];
+  for (const [index, { root, reason, expires }] of (check.loaded.policy.unsafe?.outside ?? []).entries()) {
+    const at = `/unsafe/outside/${index}`;
+    const fact = check.path(`${at}/root`, root);
+    if (fact === undefined) continue;
+    if (!isDate(expires)) {
+      const message = `Cannot use ${check.name(`${at}/expires`)}: ${quote(expires)} is no day of the calendar`;
+      check.refuse({ at: `${at}/expires`, code: "policy_bad_date", message, fix: "Write YYYY-MM-DD" });
+    } else if (expires < check.facts.today) {
+      const message = `Cannot use ${check.name(at)}: it expired on ${expires}`;
+      const fix = "Review it again: move the date, or remove the entry and its root";
+      check.refuse({ at: `${at}/expires`, code: "policy_unsafe_expired", message, fix });
+    }
+    if (isInside(check.facts.places.project, fact.path)) {
+      const message = `Cannot use ${check.name(at)}: the root lies inside the project`;
+      check.refuse({ at, code: "policy_unsafe_unused", message, fix: "Remove the entry" });
+    } else if (!check.usedUnsafe.has(index)) {
+      const message = `Cannot use ${check.name(at)}: no root of the policy needs it`;
+      check.refuse({ at, code: "policy_unsafe_unused", message, fix: "Remove the entry" });
+    }
+    grants.push({ key: "outside", path: check.portable(fact.path), reason, expires });
+  }
+  const isProjects = (path: PortablePath) => path === "${project}" || path.startsWith("${project}/");
+  for (const { root, rule } of [...fs.read, ...fs.write]) {
+    if (!isProjects(root) && check.loaded.isOperators(rule)) {
+      grants.push({ key: "outside", path: root, reason: "named on the command line", expires: null });
+    }
+  }
+  return grants;
+}
+
+function readRoots(check: Check): Root[] {
+  const roots: Root[] = [];
+  for (const [index, { root, include, exclude }] of (check.loaded.policy.fs?.read ?? []).entries()) {
+    const at = `/fs/read/${index}`;
+    for (const [list, patterns] of [["include", include ?? []], ["exclude", exclude ?? []]] as const) {
+      for (const [i, pattern] of patterns.entries()) checkPattern(check, `${at}/${list}/${i}`, pattern);
+    }
+    const fact = check.path(`${at}/root`, root);
+    if (fact === undefined || !check.insideOrAccepted(`${at}/root`, fact.path)) continue;
+    const name = `${check.name(`${at}/root`)} ${quote(root)}`;
+    if (fact.kind === "missing") {
+      const fix = `Create it, or correct the path: it is relative to ${quote(check.loaded.base)}`;
+      check.refuse({
+        at: `${at}/root`,
+        code: "policy_root_missing",
+        message: `Cannot read ${name}: it does not exist`,
+        fix,
+      });
+      continue;
+    }
+    if (fact.kind === "other") {
+      const message = `Cannot read ${name}: it is neither a folder nor a regular file`;
+      check.refuse({ at: `${at}/root`, code: "policy_root_kind", message, fix: "Name a folder or a regular file" });
+      continue;
+    }
+    if (fact.kind === "file" && (include !== undefined || exclude !== undefined)) {
+      const message = `Cannot use patterns with ${name}: it is a file`;
+      check.refuse({ at, code: "policy_dead_rule", message, fix: 'Remove "include" and "exclude"' });
+    }
+    roots.push({
+      at,
+      path: fact.path,
+      folder: fact.kind === "directory",
+      include: include ?? [],
+      exclude: exclude ?? [],
+    });
+  }
+  return roots;
+}
+
+function checkPattern(check: Check, at: string, pattern: string): void {
+  const { project } = check.facts.places;
+  const absolute = pattern === project || pattern.startsWith(project + "/");
+  const problem = absolute
+    ? { problem: "the pattern looks like an absolute path", fix: "Write it relative to the root" }
+    : globProblem(pattern);
+  if (problem === null) return;
+  const message = `Cannot use ${check.name(at)} ${quote(pattern)}: ${problem.problem}`;
+  check.refuse({ at, code: "policy_bad_pattern", message, fix: problem.fix });
+}
+
+function writeRoots(check: Check): Root[] {
+  const roots: Root[] = [];
+  for (const [index, { root }] of (check.loaded.policy.fs?.write ?? []).entries()) {
+    const at = `/fs/write/${index}`;
+    const fact = check.path(`${at}/root`, root);
+    if (fact === undefined || !check.insideOrAccepted(`${at}/root`, fact.path)) continue;
+    if (fact.kind === "file" || fact.kind === "other") {
+      const message = `Cannot write below ${check.name(`${at}/root`)} ${quote(root)}: it is not a folder`;
+      check.refuse({ at: `${at}/root`, code: "policy_root_kind", message, fix: "Name a folder; it may be missing" });
+      continue;
+    }
+    const same = roots.find(({ path }) => path === fact.path);
+    if (same !== undefined) {
+      const message = `Cannot use ${check.name(at)}: it is the same folder as ${check.name(same.at)}`;
+      check.refuse({ at, code: "policy_duplicate_root", message, fix: "Keep one of the two" });
+      continue;
+    }
+    roots.push({ at, path: fact.path, folder: true, include: [], exclude: [] });
+  }
+  return roots;
+}
+
+/** Refuses equal roots, and a root that another root's exclude or the runner's state covers: an allow nested in a deny. */
+function checkNesting(check: Check, roots: readonly Root[]): void {
+  for (const [index, inner] of roots.entries()) {
+    const { project, state } = check.facts.places;
+    if (isInside(state, inner.path) || isInside(resolvePath(project, ".twokey"), inner.path)) {
+      const message = `Cannot read ${check.name(`${inner.at}/root`)}: the runner keeps its state there`;
+      check.refuse({ at: `${inner.at}/root`, code: "policy_protected", message, fix: "Remove the root" });
+    }
+    for (const outer of roots) {
+      if (outer === inner || !isInside(outer.path, inner.path)) continue;
+      const relative = relativeTo(outer.path, inner.path);
+      if (relative === "") {
+        if (roots.indexOf(outer) < index) {
+          const message = `Cannot use ${check.name(inner.at)}: it is the same place as ${check.name(outer.at)}`;
+          const fix = "Put the patterns of both into one entry";
+          check.refuse({ at: inner.at, code: "policy_duplicate_root", message, fix });
+        }
+      } else if (makeGlobs(outer.exclude)(relative) >= 0) {
+        const message = `Cannot use ${check.name(inner.at)}: an exclude pattern of ${check.name(outer.at)} covers it`;
+        const fix = "Remove the pattern or the root: a denied place holds no granted one";
+        check.refuse({ at: inner.at, code: "policy_allow_in_deny", message, fix });
+      }
+    }
+  }
+}
+
+/** Every protected place, absolute, whether it exists or not. */
+function protectedPlaces(check: Check, kept: readonly string[]): string[] {
+  const { places: { project, twokey, state }, denoDir } = check.facts;
+  const places = [
+    ...PROTECTED_PLACES.map((place) => resolvePath(project, place)),
+    resolvePath(check.loaded.base, "agent.lock.json"),
+    ...["src", "mod.ts", "deno.json", "deno.lock"].map((place) => resolvePath(twokey, place)),
+    state,
+    ...kept,
+  ];
+  if (check.loaded.file !== null) places.push(check.loaded.file);
+  if (denoDir !== null) places.push(denoDir);
+  return [...new Set(places)].toSorted();
+}
+
+function refuseProtected(check: Check, root: Root, places: readonly string[]): void {
+  const at = `${root.at}/root`;
+  const fix = "Name a folder of its own for what agents write, such as out";
+  const place = places.find((protectedPlace) => isInside(protectedPlace, root.path));
+  if (place !== undefined) {
+    const message = `Cannot write below ${check.name(at)}: ${quote(check.portable(place))} is protected`;
+    check.refuse({ at, code: "policy_protected", message, fix });
+    return;
+  }
+  const { project } = check.facts.places;
+  // above the project only the last component can be judged: a checkout may itself lie below some .git
+  const components = isInside(project, root.path) ? relativeTo(project, root.path).split("/") : [nameOf(root.path)];
+  const index = makeNameFinder(PROTECTED_NAMES)(components);
+  if (index >= 0) {
+    const message = `Cannot write below ${check.name(at)}: the name ${quote(components[index] ?? "")} is protected`;
+    check.refuse({ at, code: "policy_protected", message, fix });
+  }
+}
+
+/** The places below read roots that key 1 denies: the runner's state first, then likely secrets the policy does not name. */
+function secretPlaces(check: Check, roots: readonly Root[]): string[] {
+  const { project, state } = check.facts.places;
+  const folders = roots.filter(({ folder }) => folder);
+  const places = [resolvePath(project, ".twokey"), state].filter((place) =>
+    folders.some(({ path }) => isInside(path, place))
+  );
+  for (const name of SECRET_PLACES) {
+    for (const { path } of folders) {
+      const place = resolvePath(path, name);
+      const named = roots.some((root) =>
+        root.path === place || (isInside(root.path, place) && isNamed(root.include, relativeTo(root.path, place)))
+      );
+      if (!named && !places.includes(place)) places.push(place);
+    }
+  }
+  return places.slice(0, MAX_SECRET_PLACES);
+}
+
+/** Pairs each root with the name that agents see: relative to the project, else the last component; unique. */
+function labelled(check: Check, roots: readonly Root[]): [Root, string][] {
+  const { project } = check.facts.places;
+  const used = new Set<string>();
+  return roots.map((root) => {
+    const inside = isInside(project, root.path);
+    const plain = inside ? relativeTo(project, root.path) || "." : nameOf(root.path) || "root";
+    let label = plain;
+    for (let n = 2; used.has(label); n++) label = `${plain}~${n}`;
+    used.add(label);
+    return [root, label];
+  });
+}
+
+function portables(check: Check, paths: readonly string[]): PortablePath[] {
+  return paths.map((path) => check.portable(path));
+}
+
+function isDate(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}

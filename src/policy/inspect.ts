@@ -1,0 +1,126 @@
+/**
+ * Gathers what the compiler needs to know of this machine, so that the compiler itself is pure.
+ *
+ * @module
+ */
+import { sha256 } from "../json.ts";
+import { parentOf, pathProblem, resolvePath } from "../authority/path.ts";
+import type { Places } from "../plan/plan.ts";
+import type { LoadedPolicy } from "./load.ts";
+import type { Policy } from "./schema.ts";
+
+/** What a path of the policy is, now, on this machine. */
+export interface PathFact {
+  /** Absolute and normal, links not followed. */
+  readonly path: string;
+  /** With every link followed; for something missing, the nearest folder above it that exists and the rest as written. */
+  readonly real: string;
+  readonly kind: "file" | "directory" | "other" | "missing";
+}
+
+/** Everything the compiler knows of this machine. */
+export interface Facts {
+  readonly places: Places;
+  /** Today, `YYYY-MM-DD` in UTC. */
+  readonly today: string;
+  /** Deno's cache folder, absolute; `null` where it is not known. */
+  readonly denoDir: string | null;
+  /** By JSON Pointer into the policy; a path that is malformed as text has no fact. */
+  readonly paths: ReadonlyMap<string, PathFact>;
+  /** SHA-256 of each fixture that could be read, by JSON Pointer. */
+  readonly fixtures: ReadonlyMap<string, string>;
+}
+
+/** Options of {@linkcode inspect}. */
+export interface InspectOptions {
+  readonly places: Places;
+  readonly denoDir?: string | null;
+  /** Milliseconds since the Unix epoch; decides what has expired. */
+  readonly nowMs: number;
+}
+
+/** Largest fixture, in bytes. */
+const MAX_FIXTURE = 64 * 1024 * 1024;
+
+/** Looks at every path of a policy. Reads fixtures; never throws for what it finds, the compiler does. */
+export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Promise<Facts> {
+  const paths = new Map<string, PathFact>();
+  const fixtures = new Map<string, string>();
+  await Promise.all(
+    pathsOf(loaded.policy).map(async ([pointer, text]) => {
+      if (pathProblem(text) !== null) return;
+      const fact = await lookAt(resolvePath(loaded.base, text));
+      paths.set(pointer, fact);
+      if (pointer.startsWith("/network/fixtures/") && fact.kind === "file") {
+        const hash = await hashFile(fact.real);
+        if (hash !== null) fixtures.set(pointer, hash);
+      }
+    }),
+  );
+  return {
+    places: options.places,
+    today: new Date(options.nowMs).toISOString().slice(0, 10),
+    denoDir: options.denoDir ?? null,
+    paths,
+    fixtures,
+  };
+}
+
+/** Every path that a policy names, with its JSON Pointer. */
+export function pathsOf(policy: Policy): [pointer: string, path: string][] {
+  const found: [string, string][] = [];
+  if (policy.agent !== undefined) found.push(["/agent", policy.agent]);
+  for (const [i, { root }] of (policy.fs?.read ?? []).entries()) found.push([`/fs/read/${i}/root`, root]);
+  for (const [i, { root }] of (policy.fs?.write ?? []).entries()) found.push([`/fs/write/${i}/root`, root]);
+  for (const [i, path] of (policy.network?.fixtures ?? []).entries()) found.push([`/network/fixtures/${i}`, path]);
+  if (policy.network?.cache?.dir !== undefined) found.push(["/network/cache/dir", policy.network.cache.dir]);
+  const ca = policy.network?.ca;
+  if (ca !== undefined && "file" in ca) found.push(["/network/ca/file", ca.file]);
+  for (const [i, { root }] of (policy.unsafe?.outside ?? []).entries()) {
+    found.push([`/unsafe/outside/${i}/root`, root]);
+  }
+  return found;
+}
+
+/** Says what an absolute, normal path is. */
+export async function lookAt(path: string): Promise<PathFact> {
+  const real = await realOf(path);
+  try {
+    const { isFile, isDirectory } = await Deno.stat(path);
+    return { path, real, kind: isFile ? "file" : isDirectory ? "directory" : "other" };
+  } catch {
+    // a dangling link, or something that cannot be reached, is not the same as nothing
+    const leaf = await maybeLstat(path);
+    return { path, real, kind: leaf === "missing" ? "missing" : "other" };
+  }
+}
+
+async function realOf(path: string): Promise<string> {
+  try {
+    return await Deno.realPath(path);
+  } catch {
+    if (path === "/") return path;
+    const leaf = await maybeLstat(path);
+    // where a dangling link leads is not followed up: any answer but the path itself makes the compiler refuse it
+    if (leaf !== "missing") return `${path} (unreachable)`;
+    return resolvePath(await realOf(parentOf(path)), path.slice(path.lastIndexOf("/") + 1));
+  }
+}
+
+async function maybeLstat(path: string): Promise<"missing" | "there"> {
+  try {
+    await Deno.lstat(path);
+    return "there";
+  } catch (error) {
+    return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ? "missing" : "there";
+  }
+}
+
+async function hashFile(path: string): Promise<string | null> {
+  try {
+    if ((await Deno.stat(path)).size > MAX_FIXTURE) return null;
+    return await sha256(await Deno.readFile(path));
+  } catch {
+    return null;
+  }
+}
