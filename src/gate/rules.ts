@@ -18,7 +18,10 @@ export interface Rules {
 /** Compiles the `gate` block of a plan. */
 export function makeRules(plan: Plan, places: Places): Rules {
   const compiled = plan.gate.map((rule) => ({ rule, glob: makeGlob(withRegistry(rule.match)) }));
-  const roots = [...plan.fs.read, ...plan.fs.write].map(({ root, label }) => ({ path: absolute(root, places), label }));
+  // the few roots outside the project have no relative path: their label stands in front
+  const outside = [...plan.fs.read, ...plan.fs.write]
+    .map(({ root, label }) => ({ path: absolute(root, places), label }))
+    .filter(({ path }) => !isInside(places.project, path));
   const find = (effect: GateRule["effect"], tool: string, { kind, target }: Requirement): string | null => {
     if (compiled.length === 0) return null;
     let subjects: readonly string[] | undefined;
@@ -40,7 +43,7 @@ export function makeRules(plan: Plan, places: Places): Rules {
     if (!kind.startsWith("filesystem.")) return [target];
     const { project } = places;
     const relative = isInside(project, target) ? [relativeTo(project, target)] : [];
-    const labelled = roots.filter(({ path }) => !isInside(project, path) && isInside(path, target));
+    const labelled = outside.filter(({ path }) => isInside(path, target));
     return [...relative, ...labelled.map(({ path, label }) => [label, relativeTo(path, target)].join("/"))];
   };
 

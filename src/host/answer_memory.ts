@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RawReply } from "./http_reply.ts";
+import type { RawReply } from "../plan/raw_reply.ts";
 
 /** UTF-8 bytes of all bodies kept, at most: a share of the host's heap that no run of real size needs more than. */
 const MAX_BYTES = 64 * 1_024 * 1_024;

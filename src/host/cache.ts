@@ -10,7 +10,7 @@ import { hex, sha256, utf8Length } from "../json.ts";
 import type { RecordBody } from "../audit/record.ts";
 import { absolute } from "../plan/plan.ts";
 import type { RunContext } from "./context.ts";
-import type { RawReply } from "./http_reply.ts";
+import type { RawReply } from "../plan/raw_reply.ts";
 
 const TYPE = "twokey_network_cache_v1";
 

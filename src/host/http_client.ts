@@ -5,7 +5,8 @@
  */
 import { ControlError } from "../errors.ts";
 import type { RunContext } from "./context.ts";
-import { invalidJson, KEPT_HEADERS, type NetworkFailure, overBudget, type RawReply } from "./http_reply.ts";
+import { KEPT_HEADERS, type RawReply } from "../plan/raw_reply.ts";
+import { invalidJson, type NetworkFailure, overBudget } from "./http_reply.ts";
 
 /**
  * Binding the local end to an IPv4 address leaves the client no IPv6 address to connect to: literals and names with

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { RawReply } from "../plan/raw_reply.ts";
 import type { Json } from "../json.ts";
 import type { Reply } from "../tool/powers.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -29,29 +30,6 @@ export interface NetworkFailure {
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
-
-/** An answer as it came: decoded text, not yet judged. */
-export interface RawReply {
-  readonly status: number;
-  /** Lower-case names; those of {@linkcode KEPT_HEADERS} only. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-  /** Decoded bytes of the body. */
-  readonly bytes: number;
-}
-
-/** Headers that tools and caches get to see; none of them can hold a credential. */
-export const KEPT_HEADERS = [
-  "content-type",
-  "date",
-  "etag",
-  "last-modified",
-  "link",
-  "retry-after",
-  "x-ratelimit-limit",
-  "x-ratelimit-remaining",
-  "x-ratelimit-reset",
-] as const;
 
 /** Deepest nesting of an answer; real ones stay below 20. */
 const MAX_DEPTH = 100;

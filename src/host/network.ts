@@ -11,9 +11,10 @@ import { AnswerMemory, type KeptAnswer } from "./answer_memory.ts";
 import { type CacheRequest, type NetworkCache, openCache } from "./cache.ts";
 import { assertGranted, type CallContext, type RunContext } from "./context.ts";
 import { buildEndpointUrl } from "./endpoint_url.ts";
-import { type FixtureSet, loadFixtures } from "./fixtures.ts";
+import { type FixtureSet, loadFixtures } from "../plan/fixtures.ts";
 import { exchange, type IPv4Canary, ipv4Canary, makeHttpClient } from "./http_client.ts";
-import { judge, type NetworkFailure, overBudget, type RawReply } from "./http_reply.ts";
+import type { RawReply } from "../plan/raw_reply.ts";
+import { judge, type NetworkFailure, overBudget } from "./http_reply.ts";
 import { backoffMs, sleep } from "./retry.ts";
 
 /** What only the wiring of a host knows. */

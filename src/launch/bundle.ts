@@ -21,7 +21,7 @@ import {
 } from "./esbuild_service.ts";
 import { MODULE_LIMITS, ModuleError, readModule } from "./module_file.ts";
 import { sesSafe } from "./ses_text.ts";
-import { isSourceMap, withInlineMap } from "./source_map.ts";
+import { isSourceMap, sourcePosition, withInlineMap } from "./source_map.ts";
 
 /** What to bundle. */
 export interface BundleOptions {
@@ -65,12 +65,14 @@ const FLAGS = [
   "--metafile",
   "--outfile=/agent.js",
   "--supported:import-meta=false",
-  "--log-override:empty-import-meta=error",
   "--log-override:unsupported-dynamic-import=error",
+  "--log-override:empty-glob=error",
   "--log-override:unsupported-require-call=error",
   "--log-override:indirect-require=error",
-  "--log-override:direct-eval=error",
+  "--log-override:require-resolve-not-external=error",
   "--log-override:commonjs-variable-in-esm=error",
+  "--log-override:empty-import-meta=error",
+  "--log-override:direct-eval=error",
 ] as const;
 
 /** Everything beside the modules that decides what comes out; part of the cache's key. */
@@ -83,14 +85,35 @@ const LOADERS: ReadonlyMap<string, "ts" | "js" | "json"> = new Map([
   ["json", "json"],
 ]);
 
-const FIXES = new Map([
-  ["unsupported-dynamic-import", "import the module at the top of the file, by a relative path"],
-  ["empty-import-meta", "agents have no import.meta; use context for what the policy hands over"],
-  ["unsupported-require-call", "use a static import of a relative path"],
-  ["indirect-require", "use a static import of a relative path"],
-  ["direct-eval", "agents have no eval; give a function of this name another one"],
-  ["commonjs-variable-in-esm", "use export"],
+const DYNAMIC_IMPORT = {
+  message: "a dynamic import is refused",
+  fix: "import the module at the top of the file, by a relative path",
+} as const;
+
+const REQUIRE = {
+  message: "require is refused",
+  fix: "import the module at the top of the file, by a relative path",
+} as const;
+
+/** What agents cannot use, by esbuild's name for its message: what is there, and what to write instead. */
+const REFUSED_SYNTAX: ReadonlyMap<string, { readonly message: string; readonly fix: string }> = new Map([
+  ["unsupported-dynamic-import", DYNAMIC_IMPORT],
+  ["empty-glob", DYNAMIC_IMPORT],
+  ["unsupported-require-call", REQUIRE],
+  ["indirect-require", REQUIRE],
+  ["require-resolve-not-external", REQUIRE],
+  ["commonjs-variable-in-esm", { message: "module and exports are refused", fix: "use export" }],
+  ["empty-import-meta", {
+    message: "import.meta is refused",
+    fix: "use context for what the policy hands to the agent",
+  }],
+  ["direct-eval", {
+    message: "eval is refused",
+    fix: "write the code itself; give a function of this name another one",
+  }],
 ]);
+
+const REQUIRE_HELPER = "var __require = /* @__PURE__ */";
 
 interface Refusal {
   readonly code: string;
@@ -202,12 +225,8 @@ async function build(agent: { project: string; entry: string }, binary: string):
 function resolveImport({ path, importer, kind, attributes }: ResolveRequest): string | Refusal {
   const refusal = (what: string, fix: string): Refusal => ({ code: "agent_import_refused", message: what, fix });
   const shown = JSON.stringify(path.length > 200 ? path.slice(0, 200) + "…" : path);
-  if (kind === "dynamic-import") {
-    return refusal(`the dynamic import of ${shown} is refused`, "import the module at the top of the file");
-  }
-  if (kind !== "import-statement") {
-    return refusal(`the ${kind} of ${shown} is refused`, "use a static import of a relative path");
-  }
+  if (kind === "dynamic-import") return refusal(DYNAMIC_IMPORT.message, DYNAMIC_IMPORT.fix);
+  if (kind !== "import-statement") return refusal(REQUIRE.message, REQUIRE.fix);
   if (!/^\.\.?\//.test(path)) {
     return refusal(
       `the import of ${shown} is not of a relative path`,
@@ -228,7 +247,7 @@ function resolveImport({ path, importer, kind, attributes }: ResolveRequest): st
   const type = attributes.get("type");
   if (extension === "json" ? type !== "json" || attributes.size > 1 : attributes.size > 0) {
     return extension === "json"
-      ? refusal(`the import of ${shown} does not say its type`, `add: with { type: "json" }`)
+      ? refusal(`the import of ${shown} is not typed as JSON`, `write: with { type: "json" }`)
       : refusal(`the import of ${shown} has an attribute that agents cannot use`, "remove the attribute");
   }
   return resolveInside(importer, path) ??
@@ -262,11 +281,14 @@ function toError(message: ServiceMessage, refusals: readonly Refusal[], entry: s
   };
   const refusal = message.detail === undefined ? undefined : refusals[message.detail];
   if (refusal !== undefined) return refused(position, refusal);
-  const fix = FIXES.get(message.id);
+  const pattern = /^Could not resolve (import|require)\(/.exec(message.text)?.[1]; // with a computed part in its path
+  const byPattern = pattern === undefined ? undefined : pattern === "import" ? DYNAMIC_IMPORT : REQUIRE;
+  const syntax = byPattern ?? REFUSED_SYNTAX.get(message.id);
+  if (syntax !== undefined) return refused(position, { code: "agent_import_refused", ...syntax });
   return refused(position, {
-    code: fix === undefined ? "agent_syntax" : "agent_import_refused",
-    message: message.text,
-    fix: fix ?? "correct the module at this place",
+    code: "agent_syntax",
+    message: message.text.replaceAll(`"${NAMESPACE}:`, '"'),
+    fix: "correct the module at this place",
   });
 }
 
@@ -318,11 +340,13 @@ function compose({ files }: ServiceResult): string {
   const sources = map.sources.map((source) =>
     withoutNamespace(source).split("/").map((segment) => encodeURIComponent(segment)).join("/")
   );
-  return withInlineMap(decoder.decode(code), {
-    version: 3,
-    sourceRoot: "agent:///",
-    sources,
-    names: map.names,
-    mappings: map.mappings,
-  });
+  const body = decoder.decode(code);
+  const portable = { version: 3, sourceRoot: "agent:///", sources, names: map.names, mappings: map.mappings } as const;
+  // esbuild says nothing about `require.resolve`, but prints a stand-in for `require`; its uses follow it.
+  if (body.includes(REQUIRE_HELPER)) {
+    const use = body.indexOf("__require.", body.indexOf("\n});\n", body.indexOf(REQUIRE_HELPER)));
+    const position = sourcePosition({ body, map: portable }, use);
+    throw refused(position, { code: "agent_import_refused", ...REQUIRE });
+  }
+  return withInlineMap(body, portable);
 }

@@ -80,6 +80,9 @@ export interface ServiceResult {
 /** Namespace of every module: keeps esbuild from looking for the file, or for a `package.json` near it, by itself. */
 export const NAMESPACE = "agent";
 
+/** Where a dynamic import by pattern looks for files: nothing can exist there, so it is found empty at once. */
+const NOWHERE = "/dev/null" + "/agent".repeat(64);
+
 const BUILD_KEY = 0;
 const BUILD_ID = 0;
 
@@ -202,7 +205,7 @@ async function respond(build: ServiceBuild, request: ReadonlyMap<string, Value>)
       if (request.get("namespace") !== NAMESPACE) throw failed("it asked for a file outside of the bundle");
       const answer = await build.load(text(request.get("path")));
       if ("refused" in answer) return { id: 0, errors: [refusal(answer)] };
-      return { id: 0, contents: answer.contents, loader: answer.loader };
+      return { id: 0, contents: answer.contents, loader: answer.loader, resolveDir: NOWHERE };
     }
     default:
       throw failed("it asked something that this version does not ask");

@@ -6,12 +6,14 @@
  * @module
  */
 import type { Node, Token } from "acorn";
-import { BugError, DataError, type Position } from "../errors.ts";
+import { BugError, DataError } from "../errors.ts";
 import {
   decodeMappings,
   encodeMappings,
-  originalPosition,
+  lastAtOrBefore,
+  lineStarts,
   type SourceMap,
+  sourcePosition,
   splitInlineMap,
   withInlineMap,
 } from "./source_map.ts";
@@ -103,7 +105,7 @@ function rewrite(
   if (stretch?.kind === "literal") return { start, end, text: spelling.inLiteral };
   if (stretch?.kind === "comment") return { start, end, text: spelling.inComment };
   if (stretch === undefined && spelling.inCode !== undefined) return { start, end, text: spelling.inCode };
-  const position = positionOf(context, start);
+  const position = sourcePosition(context, start);
   if (stretch?.kind === "tagged") {
     throw new DataError(
       "agent_text_refused",
@@ -135,7 +137,7 @@ async function readStretches(body: string, map: SourceMap | undefined): Promise<
   } catch (cause) {
     const at = cause instanceof SyntaxError && "pos" in cause && typeof cause.pos === "number" ? cause.pos : 0;
     throw new DataError("agent_text_refused", "Cannot read the bundled agent as a JavaScript module", {
-      position: positionOf({ body, map }, at),
+      position: sourcePosition({ body, map }, at),
       fix: "avoid the syntax at this place, or the spellings <!--, -->, import( and eval( in the agent",
       cause,
     });
@@ -197,30 +199,4 @@ function moved(map: SourceMap, body: string, edits: readonly Edit[]): SourceMap 
     for (const segment of lines[line] ?? []) if (segment[0] > column) segment[0] += text.length - (end - start);
   }
   return { ...map, mappings: encodeMappings(lines) };
-}
-
-function lineStarts(text: string): number[] {
-  return [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
-}
-
-/** Index of the last item whose key is at most `value`, in a list sorted by key; -1 if there is none. */
-function lastAtOrBefore<T>(items: readonly T[], value: number, keyOf: (item: T) => number): number {
-  let low = 0;
-  let high = items.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const item = items[middle];
-    if (item !== undefined && keyOf(item) <= value) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
-function positionOf({ body, map }: { body: string; map: SourceMap | undefined }, at: number): Position {
-  const starts = lineStarts(body);
-  const line = lastAtOrBefore(starts, at, Number);
-  const column = at - (starts[line] ?? 0);
-  const original = map === undefined ? undefined : originalPosition(map, { line, column });
-  if (original === undefined) return { file: "agent bundle", line: line + 1, column: column + 1 };
-  return { file: decodeURIComponent(original.source), line: original.line + 1, column: original.column + 1 };
 }

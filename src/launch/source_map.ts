@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Position } from "../errors.ts";
 
 /** A source map as JSON. */
 export interface SourceMap {
@@ -90,7 +91,7 @@ export function originalPosition(
   const lines = decodeMappings(map.mappings);
   for (let line = Math.min(place.line, lines.length - 1); line >= 0; line--) {
     const segment = (lines[line] ?? []).findLast(([at]) => line < place.line || at <= place.column);
-    if (segment === undefined) continue;
+    if (segment === undefined || isRepeated(segment, lines[line - 1]?.at(-1))) continue;
     const [at, source, sourceLine, sourceColumn] = segment;
     const name = source === undefined ? undefined : map.sources[source];
     if (name === undefined || sourceLine === undefined || sourceColumn === undefined) return undefined;
@@ -99,6 +100,43 @@ export function originalPosition(
       : { source: name, line: sourceLine + place.line - line, column: place.column };
   }
   return undefined;
+}
+
+/** Inside of a literal esbuild starts each further line with the mapping of the literal's start. */
+function isRepeated(segment: Segment, before: Segment | undefined): boolean {
+  return segment[0] === 0 && before !== undefined && segment[1] === before[1] && segment[2] === before[2] &&
+    segment[3] === before[3];
+}
+
+/** Offsets at which the lines of a text start. */
+export function lineStarts(text: string): number[] {
+  return [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+}
+
+/** Index of the last item whose key is at most `value`, in a list sorted by key; -1 if there is none. */
+export function lastAtOrBefore<T>(items: readonly T[], value: number, keyOf: (item: T) => number): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const item = items[middle];
+    if (item !== undefined && keyOf(item) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Where in the agent's source an offset of a bundle comes from; without a map, where in the bundle it is. */
+export function sourcePosition(
+  { body, map }: { readonly body: string; readonly map: SourceMap | undefined },
+  at: number,
+): Position {
+  const starts = lineStarts(body);
+  const line = lastAtOrBefore(starts, at, Number);
+  const column = at - (starts[line] ?? 0);
+  const original = map === undefined ? undefined : originalPosition(map, { line, column });
+  if (original === undefined) return { file: "agent bundle", line: line + 1, column: column + 1 };
+  return { file: decodeURIComponent(original.source), line: original.line + 1, column: original.column + 1 };
 }
 
 /** Base-64 digits of five bits and a mark that more follow; the lowest bit of a number is its sign. */

@@ -8,6 +8,7 @@ import { globProblem } from "../authority/glob.ts";
 import { nearest } from "../authority/nearest.ts";
 import type { RequirementKind } from "../authority/requirement.ts";
 import type { ExpectedDenial, GateRule } from "../plan/plan.ts";
+import { withoutRegistry } from "../tools/supply_chain/npm_registry.ts";
 import type { ToolManifest } from "../tool/manifest.ts";
 import { type Check, quote } from "./check.ts";
 import { ABSENT_TOOLS, refuseUnknown } from "./check_tools.ts";
@@ -104,8 +105,10 @@ function checkMatch(check: Check, at: string, { kind, match }: { kind: Requireme
   }
 }
 
+/** The pattern of a rule in its portable form: a URL without its scheme, the registry by its placeholder. */
 function stripScheme({ kind, match }: PolicyGateRule): string {
-  return kind === "network" && match.startsWith("https://") ? match.slice("https://".length) : match;
+  if (kind !== "network") return match;
+  return withoutRegistry(match.startsWith("https://") ? match.slice("https://".length) : match);
 }
 
 function canNeed({ authority }: ToolManifest, kind: RequirementKind): boolean {

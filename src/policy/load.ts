@@ -49,7 +49,7 @@ export interface LoadedPolicy extends ParsedPolicy {
  */
 export async function parsePolicy(text: string, file: string): Promise<ParsedPolicy> {
   const source = readJsonc(text.startsWith("\ufeff") ? text.slice(1) : text, file);
-  const policy = checkShape(source.value, source);
+  const policy = checkShape(source.value, { ...source, nameOf: dotted });
   return {
     policy,
     sha256: await digestPolicy(source.value as JsonObject),
@@ -96,12 +96,15 @@ export async function findProject(folder: string): Promise<string> {
   }
 }
 
+/** What {@linkcode checkShape} needs to know of where a value came from. */
+export type ShapeSource = Pick<Jsonc, "positionOf" | "keyPositionOf"> & Pick<ParsedPolicy, "nameOf">;
+
 /**
  * Checks the shape of a policy's value.
  *
  * @throws {PolicyError} With every unknown key, wrong type and value out of bounds.
  */
-export function checkShape(value: Json, source: Pick<Jsonc, "positionOf" | "keyPositionOf">): Policy {
+export function checkShape(value: Json, source: ShapeSource): Policy {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     const message = `Cannot use the policy: it is ${short(value)}, expected an object`;
     refuse([{
@@ -117,10 +120,10 @@ export function checkShape(value: Json, source: Pick<Jsonc, "positionOf" | "keyP
   throw new DataError("policy_invalid", "Cannot use the policy: it does not have the right shape");
 }
 
-function toIssue(issue: v.BaseIssue<unknown>, source: Pick<Jsonc, "positionOf" | "keyPositionOf">): PolicyIssue {
+function toIssue(issue: v.BaseIssue<unknown>, source: ShapeSource): PolicyIssue {
   const path = (issue.path ?? []).map((item) => item.key as string | number);
   const pointer = path.map(pointerPart).join("");
-  const name = path.length === 0 ? "the policy" : `"${dotted(pointer)}"`;
+  const name = path.length === 0 ? "the policy" : `"${source.nameOf(pointer)}"`;
   const last = path.at(-1);
   if (issue.type === "strict_object" && issue.expected === "never") {
     const position = source.keyPositionOf(pointer);

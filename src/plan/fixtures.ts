@@ -12,7 +12,7 @@ import * as v from "valibot";
 import { DataError } from "../errors.ts";
 import { canonical, utf8Length } from "../json.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
-import { KEPT_HEADERS, type RawReply } from "./http_reply.ts";
+import { KEPT_HEADERS, type RawReply } from "./raw_reply.ts";
 import { positionAt, positionOf } from "./json_position.ts";
 
 /** What the list of OSV queries stands for. */

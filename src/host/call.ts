@@ -1,0 +1,331 @@
+/**
+ * The one path of every call: registry, copy in, prepare, gate, record, invoke, copy out, record. Agent code, a model
+ * loop, MCP and the command line all end here.
+ *
+ * @module
+ */
+import * as v from "valibot";
+import type { RecordBody } from "../audit/record.ts";
+import type { Requirement } from "../authority/requirement.ts";
+import { AuditError, BudgetError, BugError, ControlError, DenialError, ToolError, ToolInputError } from "../errors.ts";
+import type { Decision } from "../gate/decide.ts";
+import { type Json, type JsonObject, utf8Length } from "../json.ts";
+import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
+import type { Budgets } from "../plan/plan.ts";
+import type { FullPowers, FullResolve, Prepared, Tool } from "../tool/define.ts";
+import { mustAwaitRecord } from "../tool/define.ts";
+import type { AuditMode } from "../tool/define.ts";
+import type { CallContext } from "./context.ts";
+import type { Deadlines } from "./deadlines.ts";
+
+/** What became of a call. */
+export type Outcome =
+  | { readonly kind: "result"; /** JSON text of the result. */ readonly text: string }
+  | {
+    readonly kind: "denied" | "invalid" | "error" | "timeout" | "budget";
+    readonly code: string;
+    /** Safe for the agent. */
+    readonly message: string;
+  };
+
+/** What a call wants, as it came over the boundary. */
+export interface CallInput {
+  readonly name: string;
+  /** JSON text of the arguments, or why the agent's side could not make any. */
+  readonly args: string | CopyRefusal;
+  /** UTF-8 bytes of the arguments. */
+  readonly bytes: number;
+}
+
+/** What the path needs from its host. */
+export interface CallHost {
+  readonly budgets: Budgets;
+  /** Deadline of a granted tool in milliseconds; `undefined` for a name that is not granted. */
+  timeoutMs(name: string): number | undefined;
+  /** Loads a granted tool. */
+  tool(name: string): Promise<Tool>;
+  resolver(tool: Tool): FullResolve;
+  powers(tool: Tool, call: CallContext): FullPowers;
+  decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  audit(value: Json, mode: AuditMode): Json | Promise<Json>;
+  record(body: RecordBody): void;
+  recordAndWait(body: RecordBody): void;
+  now(): number;
+  readonly deadlines: Deadlines;
+  readonly totals: Totals;
+}
+
+/** What the calls of a run have used so far. */
+export interface Totals {
+  calls: number;
+  argBytes: number;
+  resultBytes: number;
+}
+
+/** The end of a call, before it is an outcome: thrown inside the path, never outside. */
+class Ended extends Error {
+  readonly outcome: Exclude<Outcome, { kind: "result" }>;
+  readonly body: RecordBody;
+
+  constructor(outcome: Exclude<Outcome, { kind: "result" }>, body: RecordBody) {
+    super(outcome.message);
+    this.outcome = outcome;
+    this.body = body;
+  }
+}
+
+/**
+ * Runs one call to its one outcome, which is also its last record.
+ *
+ * `input` is hostile. Throws only where the run itself must stop: the log cannot be written (`AuditError`), the gate is
+ * broken (`ControlError`), or an invariant of ours broke (`BugError`).
+ */
+export async function call(host: CallHost, callId: string, input: CallInput): Promise<Outcome> {
+  const ids = { call_id: callId, tool: input.name };
+  try {
+    const text = await run(host, callId, input);
+    return { kind: "result", text };
+  } catch (error) {
+    if (!(error instanceof Ended)) throw error;
+    const { type, ...fields } = error.body;
+    host.record({ type, ...ids, ...fields });
+    return error.outcome;
+  }
+}
+
+async function run(host: CallHost, callId: string, input: CallInput): Promise<string> {
+  const { name } = input;
+  countAttempt(host, input);
+  const timeoutMs = host.timeoutMs(name);
+  if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: null });
+  const args = copyArgs(host, input);
+
+  const tool = await host.tool(name);
+  const prepared = await prepare(tool, args, host.resolver(tool));
+  const rules = gate(host, tool, prepared);
+
+  const started = host.now();
+  const deadlineMs = started + timeoutMs;
+  const notes: Record<string, Json> = {};
+  const controller = new LazyAbort();
+  const context: CallContext = {
+    callId,
+    tool: name,
+    deadlineMs,
+    granted: new Set(prepared.request.requirements),
+    get signal() {
+      return controller.signal;
+    },
+    record: ({ type, ...fields }) => host.record({ type, call_id: callId, tool: name, ...fields }),
+    note: (fields) => void Object.assign(notes, fields),
+  };
+  const body: RecordBody = {
+    type: "tool_call",
+    call_id: callId,
+    tool: name,
+    args: await auditArgs(host, tool, args),
+    arg_bytes: input.bytes,
+    ...(prepared.request.requirements.length === 0
+      ? {}
+      : { requirements: prepared.request.requirements.map(shown), rules }),
+    ...prepared.note,
+  };
+  if (mustAwaitRecord(tool.effect)) host.recordAndWait(body);
+  else host.record(body);
+
+  const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes });
+  const text = copyOut(tool, value);
+  const bytes = utf8Length(text);
+  const over = overResult(host, bytes);
+  if (over !== undefined) {
+    throw budget(name, over.name, over.limit, bytes, notes);
+  }
+  host.totals.resultBytes += bytes;
+  host.record({
+    type: "tool_result",
+    call_id: callId,
+    tool: name,
+    result: await host.audit(value as Json, tool.audit.result),
+    result_bytes: bytes,
+    duration_ms: host.now() - started,
+    ...notes,
+  });
+  return text;
+}
+
+function countAttempt(host: CallHost, { name, bytes }: CallInput): void {
+  const { budgets, totals } = host;
+  totals.calls++;
+  totals.argBytes += bytes;
+  if (totals.calls > budgets.toolCalls) throw budget(name, "tool_calls", budgets.toolCalls, totals.calls);
+  if (totals.argBytes > budgets.totalArgBytes) {
+    throw budget(name, "total_arg_bytes", budgets.totalArgBytes, totals.argBytes);
+  }
+}
+
+function copyArgs(host: CallHost, { name, args, bytes }: CallInput): JsonObject {
+  if (bytes > host.budgets.toolArgBytes) throw budget(name, "tool_arg_bytes", host.budgets.toolArgBytes, bytes);
+  const copied = typeof args === "string" ? copyIn(args) : { ok: false as const, refusal: args };
+  if (!copied.ok) {
+    const { path, reason } = copied.refusal;
+    const message = `Cannot call "${name}": its argument at "${path}" is not plain JSON data: ${reason}`;
+    throw invalid(message, { phase: "copy", path });
+  }
+  if (typeof copied.value !== "object" || copied.value === null || Array.isArray(copied.value)) {
+    throw invalid(`Cannot call "${name}": its arguments must be a JSON object`, { phase: "copy", path: "" });
+  }
+  return copied.value as JsonObject;
+}
+
+async function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Promise<Prepared> {
+  try {
+    return await tool.prepare(args, resolver);
+  } catch (error) {
+    throw classify(tool.name, error, { phase: "prepare" });
+  }
+}
+
+function gate(host: CallHost, tool: Tool, prepared: Prepared): readonly string[] {
+  let decision: Decision;
+  try {
+    decision = host.decide(prepared.request);
+  } catch (cause) {
+    throw new ControlError("gate_fault", "Cannot decide on a call: the gate is broken", { cause });
+  }
+  if (decision.kind === "allow") return decision.rules;
+  if (decision.kind === "ask") {
+    throw denied(tool.name, "approval_required", { reason: "approval_required", rule: decision.rule });
+  }
+  throw denied(tool.name, decision.code, {
+    reason: decision.code,
+    rule: decision.rule,
+    ...(decision.requirement === null ? {} : { requirement: shown(decision.requirement) }),
+    ...prepared.note,
+  });
+}
+
+interface Invocation {
+  readonly host: CallHost;
+  readonly tool: Tool;
+  readonly prepared: Prepared;
+  readonly context: CallContext;
+  readonly controller: LazyAbort;
+  readonly timeoutMs: number;
+  readonly notes: JsonObject;
+}
+
+async function invoke({ host, tool, prepared, context, controller, timeoutMs, notes }: Invocation): Promise<unknown> {
+  const started = host.now();
+  const late = Promise.withResolvers<never>();
+  const settled = host.deadlines.add(context.deadlineMs, () => {
+    const message = `agent tool timeout: ${tool.name} after ${timeoutMs}ms`;
+    late.reject(
+      new Ended({ kind: "timeout", code: "tool_timeout", message }, {
+        type: "tool_timeout",
+        timeout_ms: timeoutMs,
+        duration_ms: host.now() - started,
+        ...notes,
+      }),
+    );
+    controller.abort(message);
+  });
+  try {
+    return await Promise.race([tool.invoke(prepared, host.powers(tool, context)), late.promise]);
+  } catch (error) {
+    throw classify(tool.name, error, { duration_ms: host.now() - started, ...notes });
+  } finally {
+    settled();
+  }
+}
+
+function copyOut(tool: Tool, value: unknown): string {
+  const parsed = v.safeParse(tool.result, value, { abortEarly: true });
+  if (!parsed.success) {
+    const path = v.getDotPath(parsed.issues[0]) ?? "";
+    throw failed("bad_result", `Cannot return from "${tool.name}": its result is wrong at "${path}"`);
+  }
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new BugError("bug_result", `Cannot return from "${tool.name}": its result is not JSON`);
+  return text;
+}
+
+function overResult({ budgets, totals }: CallHost, bytes: number): { name: string; limit: number } | undefined {
+  if (bytes > budgets.toolResultBytes) return { name: "tool_result_bytes", limit: budgets.toolResultBytes };
+  if (totals.resultBytes + bytes > budgets.totalResultBytes) {
+    return { name: "total_result_bytes", limit: budgets.totalResultBytes };
+  }
+  return undefined;
+}
+
+async function auditArgs(host: CallHost, { audit }: Tool, args: JsonObject): Promise<Json> {
+  const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
+  const kept: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(args)) {
+    kept[key] = await host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop");
+  }
+  return kept;
+}
+
+/** Turns what a tool threw into the end of its call; what must stop the run passes through. */
+function classify(tool: string, error: unknown, fields: JsonObject): unknown {
+  if (error instanceof Ended || error instanceof AuditError || error instanceof ControlError) return error;
+  if (error instanceof BugError) return error;
+  if (error instanceof DenialError) return denied(tool, error.code, { reason: error.code, rule: null, ...fields });
+  if (error instanceof ToolInputError) return invalid(error.message, fields);
+  if (error instanceof BudgetError) return budget(tool, error.code, error.limit, error.attempted, fields);
+  if (error instanceof ToolError) {
+    return failed(error.code, error.message, {
+      ...fields,
+      error_kind: error.code,
+      retryable: error.retryable,
+      ...error.fields as JsonObject,
+    });
+  }
+  // The text of an unknown exception may hold anything: it goes nowhere.
+  const name = error instanceof Error ? error.constructor.name : typeof error;
+  return failed("tool_fault", `Cannot finish "${tool}": the tool failed inside`, { ...fields, exception: name });
+}
+
+function denied(tool: string, code: string, fields: JsonObject): Ended {
+  const outcome = { kind: "denied" as const, code, message: `agent tool denied: ${tool}` };
+  return new Ended(outcome, { type: "tool_denial", policy: "denied", ...fields });
+}
+
+function invalid(message: string, fields: JsonObject): Ended {
+  const outcome = { kind: "invalid" as const, code: "tool_invalid_args", message };
+  return new Ended(outcome, { type: "tool_invalid_args", policy: "denied", message, ...fields });
+}
+
+function budget(tool: string, name: string, limit: number, attempted: number, fields: JsonObject = {}): Ended {
+  const message = `Cannot finish "${tool}": ${attempted} is over the budget ${name} of ${limit}`;
+  const outcome = { kind: "budget" as const, code: name, message };
+  return new Ended(outcome, { type: "budget_exceeded", budget: name, limit, attempted, ...fields });
+}
+
+function failed(code: string, message: string, fields: JsonObject = {}): Ended {
+  const outcome = { kind: "error" as const, code, message };
+  return new Ended(outcome, { type: "tool_error", ...fields, policy: "allowed", message, code });
+}
+
+function shown({ kind, target }: Requirement): JsonObject {
+  return { kind, target };
+}
+
+/** An abort controller that exists only if somebody asks for its signal. */
+class LazyAbort {
+  #controller: AbortController | undefined;
+  #reason: string | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(new Error(this.#reason));
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: string): void {
+    this.#reason = reason;
+    this.#controller?.abort(new Error(reason));
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * The host: the process that holds the tools, under exactly the permissions that the plan compiles to.
+ *
+ * Order at start: open the pipes and give up the right to open them; read the plan; load the tools' powers; attest; say
+ * so; and only then let the agent begin.
+ *
+ * @module
+ */
+import { auditValue, makeRedactor } from "../audit/redact.ts";
+import type { RecordBody } from "../audit/record.ts";
+import { BugError, ControlError, TwokeyError } from "../errors.ts";
+import { makeGate } from "../gate/decide.ts";
+import { type Json, type JsonObject, sha256 as slowSha256 } from "../json.ts";
+import type { Isolate, IsolateEvents } from "../isolate/isolate.ts";
+import type { Places, Plan } from "../plan/plan.ts";
+import { key1 } from "../plan/key1.ts";
+import type { AuditMode, Tool } from "../tool/define.ts";
+import { TOOLS } from "../tools/registry.ts";
+import { attest } from "./attest.ts";
+import type { CallHost } from "./call.ts";
+import type { RunContext } from "./context.ts";
+import { Deadlines } from "./deadlines.ts";
+import { loadParts, PowerBox } from "./powers.ts";
+import { RecordChannel } from "./records.ts";
+import { Session, type SessionEnd } from "./session.ts";
+
+/** The first line of the launcher. */
+interface Init {
+  readonly plan: Plan;
+  readonly places: Places;
+  readonly fixtures: Readonly<Record<string, string>>;
+  readonly cacheKey: string;
+  readonly caPem: string | null;
+  readonly code: string;
+  readonly clock: number;
+  readonly seed: string;
+  readonly canary: string;
+}
+
+/** Values over this size are digested in the log even where a tool says that they are kept. */
+const MAX_KEPT_BYTES = 65_536;
+/** What a line of the agent may hold beside its body. */
+const HEAD_BYTES = 65_536;
+const ENCODER = new TextEncoder();
+
+if (import.meta.main) await main();
+
+async function main(): Promise<void> {
+  const [recordsPath, answersPath, agentToHost, hostToAgent, launcherPid] = Deno.args;
+  if (
+    recordsPath === undefined || answersPath === undefined || agentToHost === undefined || hostToAgent === undefined
+  ) {
+    return Deno.exit(64);
+  }
+  if (Deno.ppid !== Number(launcherPid)) return Deno.exit(70);
+  const records = openOnce("write", recordsPath);
+  const answers = openOnce("read", answersPath);
+  const init = JSON.parse(readFirstLine(answers)) as Init;
+  const isProcess = init.plan.isolation === "process";
+  const ends = isProcess
+    ? { fromAgent: openOnce("read", agentToHost), toAgent: openOnce("write", hostToAgent) }
+    : undefined;
+  const redactor = makeRedactor({ fields: init.plan.redact, secrets: new Map() });
+  const channel = new RecordChannel({ records, answers }, redactor.redact);
+  try {
+    await serve(init, channel, ends);
+  } catch (error) {
+    leave(channel, error);
+  }
+}
+
+/** Opens a pipe and gives up the right to open it again. */
+function openOnce(name: "read" | "write", path: string): Deno.FsFile {
+  const file = Deno.openSync(path, name === "read" ? { read: true } : { write: true });
+  Deno.permissions.revokeSync({ name, path });
+  return file;
+}
+
+function readFirstLine(file: Deno.FsFile): string {
+  const buffer = new Uint8Array(65_536);
+  const decoder = new TextDecoder();
+  let text = "";
+  while (true) {
+    const count = file.readSync(buffer);
+    if (count === null) throw new BugError("bug_no_init", "Cannot start: the launcher sent no plan");
+    // The launcher sends nothing behind this line until it was answered.
+    text += decoder.decode(buffer.subarray(0, count), { stream: true });
+    if (text.endsWith("\n")) return text;
+  }
+}
+
+async function serve(
+  init: Init,
+  channel: RecordChannel,
+  ends: { fromAgent: Deno.FsFile; toAgent: Deno.FsFile } | undefined,
+): Promise<void> {
+  const { plan, places } = init;
+  const run = makeRunContext(init, channel);
+  const parts = await loadParts(run, init.caPem ?? undefined);
+  const attestation = await attest(key1(plan, places), init.canary);
+  const ipv4 = await parts.network?.ipv4Canary();
+  if (ipv4 !== undefined && !ipv4.held) {
+    throw new ControlError("attest_ipv4", "Cannot trust this process: its client reaches IPv6 addresses");
+  }
+  for (const body of parts.source?.manifestRecords() ?? []) channel.send(body);
+
+  const over = Promise.withResolvers<SessionEnd>();
+  const host = makeCallHost(run, channel, new PowerBox(run, parts));
+  const controls = controlsOf(plan);
+  const session = new Session({
+    plan,
+    host,
+    controls,
+    record: (body) => channel.send(body),
+    end: over.resolve,
+    fault: over.reject,
+  });
+  const isolate = await makeIsolate(plan, ends, {
+    line: (line) => session.line(line),
+    gone: (reason) => session.gone(reason),
+  });
+  session.attach(isolate);
+  await isolate.ready();
+  channel.control("ready", { ...attestation, ...(ipv4 === undefined ? {} : { ipv4: true }) });
+  if (channel.readLine() !== "go") throw new ControlError("control_no_go", "Cannot start: the launcher said no");
+  loadFastHash(run);
+  const start = {
+    context: JSON.stringify(plan.context),
+    controls: JSON.stringify(controls),
+    now: init.clock,
+    seed: init.seed,
+  };
+  await isolate.start(start, init.code);
+  isolate.serve(() => session.busy).catch(over.reject);
+  const end = await over.promise;
+  channel.control("end", end as unknown as JsonObject);
+  Deno.exit(0);
+}
+
+/** Says why the host cannot go on, as far as it still can, and ends it. */
+function leave(channel: RecordChannel, error: unknown): never {
+  const code = error instanceof TwokeyError ? error.code : "host_fault";
+  const message = error instanceof TwokeyError ? error.message : String(error);
+  try {
+    channel.control("fault", { code, message });
+  } catch {
+    // the launcher is gone as well
+  }
+  return Deno.exit(error instanceof TwokeyError ? error.exit : 70);
+}
+
+interface SwitchingRun extends RunContext {
+  /** Replaced by a synchronous implementation once that is loaded. */
+  sha256: (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
+}
+
+function makeRunContext({ plan, places, fixtures, cacheKey }: Init, channel: RecordChannel): SwitchingRun {
+  return {
+    plan,
+    places,
+    fixtures,
+    cacheKey: Uint8Array.fromHex(cacheKey),
+    env: (name) => plan.env.includes(name) ? Deno.env.get(name) : undefined,
+    now: Date.now,
+    sha256: slowSha256,
+    record: (body) => channel.send(body),
+  };
+}
+
+/** The fast hash costs as much to load as this process to start: it is loaded when nobody waits for it. */
+function loadFastHash(run: SwitchingRun): void {
+  setTimeout(async () => {
+    const { createHash } = await import("node:crypto");
+    run.sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+  }, 0);
+}
+
+function makeCallHost(run: SwitchingRun, channel: RecordChannel, box: PowerBox): CallHost {
+  const { plan, places } = run;
+  const decide = makeGate(plan, places);
+  const tools = new Map<string, Promise<Tool>>();
+  return {
+    budgets: plan.budgets,
+    timeoutMs: (name) => Object.hasOwn(plan.tools, name) ? plan.tools[name]?.timeoutMs : undefined,
+    tool: (name) => {
+      const known = tools.get(name) ?? loadTool(name);
+      tools.set(name, known);
+      return known;
+    },
+    resolver: (tool) => box.resolver(tool),
+    powers: (tool, call) => box.powers(tool, call),
+    decide,
+    audit: (value, mode) => auditValue(value, boundedMode(value, mode), (text) => run.sha256(ENCODER.encode(text))),
+    record: (body) => channel.send(body),
+    recordAndWait: (body: RecordBody) => channel.sendAndWait(body),
+    now: Date.now,
+    deadlines: new Deadlines(Date.now),
+    totals: { calls: 0, argBytes: 0, resultBytes: 0 },
+  };
+}
+
+function loadTool(name: string): Promise<Tool> {
+  const load = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
+  if (load === undefined) {
+    throw new BugError("bug_no_tool", "Cannot load a tool: the plan grants one that is not there");
+  }
+  return load();
+}
+
+function boundedMode(value: Json, mode: AuditMode): AuditMode {
+  if (mode !== "keep" || typeof value === "number" || typeof value === "boolean" || value === null) return mode;
+  return JSON.stringify(value).length > MAX_KEPT_BYTES ? "digest" : mode;
+}
+
+async function makeIsolate(
+  plan: Plan,
+  ends: { fromAgent: Deno.FsFile; toAgent: Deno.FsFile } | undefined,
+  events: IsolateEvents,
+): Promise<Isolate> {
+  const { toolArgBytes, eventBytes, stateBytes, noteBytes } = plan.budgets;
+  const maxLineBytes = Math.max(toolArgBytes, eventBytes, stateBytes, noteBytes) + HEAD_BYTES;
+  switch (plan.isolation) {
+    case "process": {
+      if (ends === undefined) throw new BugError("bug_no_ends", "Cannot join the agent: its pipes are not open");
+      const { ProcessIsolate } = await import("../isolate/process.ts");
+      return new ProcessIsolate(ends, events, maxLineBytes);
+    }
+    case "worker": {
+      const { WorkerIsolate } = await import("../isolate/worker.ts");
+      return new WorkerIsolate(events, maxLineBytes);
+    }
+    case "compartment": {
+      const { CompartmentIsolate } = await import("../isolate/compartment.ts");
+      return new CompartmentIsolate(events);
+    }
+  }
+}
+
+/** What an agent may know of its own bounds: no path, no host. */
+function controlsOf({ isolation, budgets, tools }: Plan): JsonObject {
+  return {
+    isolation,
+    tools: Object.keys(tools),
+    budgets: { ...budgets },
+    registry: "explicit",
+    ambient_authority: "denied_by_default",
+  };
+}

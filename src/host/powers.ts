@@ -1,0 +1,114 @@
+/**
+ * The powers of a run's tools, put together from the parts of the host that the plan needs. A tool gets the members
+ * that its declared authority asks for and no others.
+ *
+ * @module
+ */
+import type { Plan } from "../plan/plan.ts";
+import type { BasePower } from "../tool/powers.ts";
+import type { FullPowers, FullResolve, Tool } from "../tool/define.ts";
+import type { Artifacts } from "./artifacts.ts";
+import type { CallContext, RunContext } from "./context.ts";
+import type { Network } from "./network.ts";
+import type { Source } from "./source.ts";
+
+/** The parts of the host that act on the world; each is loaded only if a granted tool needs it. */
+export interface Parts {
+  readonly source: Source | undefined;
+  readonly artifacts: Artifacts | undefined;
+  readonly network: Network | undefined;
+}
+
+/** Loads the parts that a plan needs. */
+export async function loadParts(run: RunContext, caPem: string | undefined): Promise<Parts> {
+  const { plan } = run;
+  const [source, artifacts, network] = await Promise.all([
+    plan.fs.read.length === 0 ? undefined : import("./source.ts").then(({ collectSource }) => collectSource(run)),
+    needsArtifacts(plan) ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run)) : undefined,
+    needsNetwork(plan)
+      ? import("./network.ts").then(({ makeNetwork }) => makeNetwork(run, caPem === undefined ? {} : { caPem }))
+      : undefined,
+  ]);
+  network?.open();
+  return { source, artifacts, network };
+}
+
+function needsArtifacts(plan: Plan): boolean {
+  return plan.fs.write.length > 0;
+}
+
+function needsNetwork(plan: Plan): boolean {
+  return Object.values(plan.tools).some(({ endpoints }) => Object.keys(endpoints).length > 0);
+}
+
+/** Hands out resolvers and powers. */
+export class PowerBox {
+  readonly #run: RunContext;
+  readonly #parts: Parts;
+  readonly #resolvers = new Map<string, FullResolve>();
+
+  constructor(run: RunContext, parts: Parts) {
+    this.#run = run;
+    this.#parts = parts;
+  }
+
+  /** The resolver of a tool; the same for every call. */
+  resolver(tool: Tool): FullResolve {
+    const known = this.#resolvers.get(tool.name);
+    if (known !== undefined) return known;
+    const { source, artifacts, network } = this.#parts;
+    const { fs, endpoints } = tool.authority;
+    const made = Object.freeze({
+      ...(fs === "read" ? source?.resolve : undefined),
+      ...(fs === "write" ? artifacts?.resolve : undefined),
+      ...(endpoints === undefined ? undefined : network?.resolver(tool.name)),
+    }) as unknown as FullResolve;
+    this.#resolvers.set(tool.name, made);
+    return made;
+  }
+
+  /** The powers of one call. */
+  powers(tool: Tool, call: CallContext): FullPowers {
+    const { source, artifacts, network } = this.#parts;
+    const { fs, endpoints } = tool.authority;
+    const base = new BasePowers(this.#run, call);
+    if (fs === undefined && endpoints === undefined) return base as unknown as FullPowers;
+    return Object.assign(
+      base,
+      fs === "read" ? source?.power(call) : undefined,
+      fs === "write" ? artifacts?.power(call) : undefined,
+      endpoints === undefined ? undefined : network?.power(call, tool.limits),
+    ) as unknown as FullPowers;
+  }
+}
+
+class BasePowers implements BasePower {
+  readonly #run: RunContext;
+  readonly #call: CallContext;
+
+  constructor(run: RunContext, call: CallContext) {
+    this.#run = run;
+    this.#call = call;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+
+  readonly now = (): number => this.#run.now();
+
+  readonly sleep = (ms: number): Promise<void> => {
+    const { signal } = this.#call;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, Math.min(ms, 2_147_483_647));
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      }, { once: true });
+    });
+  };
+
+  readonly sha256 = (bytes: Uint8Array<ArrayBuffer>): string | Promise<string> => this.#run.sha256(bytes);
+
+  readonly note: BasePower["note"] = (fields) => this.#call.note(fields);
+}

@@ -1,0 +1,71 @@
+/**
+ * The host's end of the record channel. The launcher numbers, chains and writes what is sent here; the host never
+ * opens the log.
+ *
+ * @module
+ */
+import type { RecordBody } from "../audit/record.ts";
+import { AuditError } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
+
+const ENCODER = new TextEncoder();
+const NEWLINE = 10;
+
+/** The two files of the channel. */
+export interface ChannelEnds {
+  /** Lines to the launcher: records, records that want an answer (`!` first), and control lines (`@` first). */
+  readonly records: { writeSync(bytes: Uint8Array): number };
+  /** Lines from the launcher: one `a` for each record that is on disk. */
+  readonly answers: { readSync(bytes: Uint8Array): number | null };
+}
+
+/** Sends records to the launcher. A write that fails ends the run: without a record there is no effect. */
+export class RecordChannel {
+  readonly #ends: ChannelEnds;
+  readonly #redact: (value: Json) => Json;
+  readonly #byte = new Uint8Array(1);
+
+  constructor(ends: ChannelEnds, redact: (value: Json) => Json) {
+    this.#ends = ends;
+    this.#redact = redact;
+  }
+
+  /** Sends a record; returns once the pipe has taken it. @throws {AuditError} If the launcher is gone. */
+  send(body: RecordBody): void {
+    this.#write(`${JSON.stringify(this.#redact(body))}\n`);
+  }
+
+  /** Sends a record; returns once it is on disk. @throws {AuditError} If the launcher is gone. */
+  sendAndWait(body: RecordBody): void {
+    this.#write(`!${JSON.stringify(this.#redact(body))}\n`);
+    if (this.readLine() !== "a") throw new AuditError("audit_no_answer", "Cannot go on: a record was not confirmed");
+  }
+
+  /** Sends a control line: not part of the log. */
+  control(word: string, body: JsonObject): void {
+    this.#write(`@${word} ${JSON.stringify(this.#redact(body))}\n`);
+  }
+
+  /** Blocks until the launcher has sent a line. @throws {AuditError} If the launcher is gone. */
+  readLine(): string {
+    // Answers are a byte or two; the one long line, the first, is read by the caller before this object exists.
+    let text = "";
+    while (true) {
+      const count = this.#ends.answers.readSync(this.#byte);
+      if (count === null) throw new AuditError("audit_launcher_gone", "Cannot go on: the launcher is gone");
+      if (count === 0) continue;
+      const byte = this.#byte[0];
+      if (byte === NEWLINE) return text;
+      text += String.fromCharCode(byte ?? 0);
+    }
+  }
+
+  #write(text: string): void {
+    const bytes = ENCODER.encode(text);
+    try {
+      for (let at = 0; at < bytes.length;) at += this.#ends.records.writeSync(at === 0 ? bytes : bytes.subarray(at));
+    } catch (cause) {
+      throw new AuditError("audit_write_failed", "Cannot write a record: the launcher is gone", { cause });
+    }
+  }
+}

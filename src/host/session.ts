@@ -1,0 +1,387 @@
+/**
+ * What the host does with the lines of an agent: calls, events, state, notes, and the end. Every line is hostile.
+ *
+ * @module
+ */
+import type { RecordBody } from "../audit/record.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { utf8Length } from "../json.ts";
+import type { Isolate } from "../isolate/isolate.ts";
+import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
+import type { Plan } from "../plan/plan.ts";
+import { AgentState } from "./agent_state.ts";
+import { call, type CallHost, type Outcome } from "./call.ts";
+
+const MAX_NAME = 256;
+const MAX_KEY = 1024;
+
+/** How a session ends. */
+export interface SessionEnd {
+  readonly status: "ok" | "error";
+  /** Reason slug; `done` when all is well. */
+  readonly reason: string;
+  /** What the agent threw, in its own words: untrusted. */
+  readonly error?: JsonObject;
+  /** JSON text of the module's `outcome` export. */
+  readonly value?: string;
+}
+
+/** What a session needs. */
+export interface SessionOptions {
+  readonly plan: Plan;
+  readonly host: CallHost;
+  readonly controls: JsonObject;
+  record(body: RecordBody): void;
+  /** Called once, when nothing of the agent can follow. */
+  end(end: SessionEnd): void;
+  /** Called with what must stop the run at once. */
+  fault(error: unknown): void;
+}
+
+/** One agent's run, seen from the host. */
+export class Session {
+  readonly #options: SessionOptions;
+  readonly #state: AgentState;
+  readonly #waiting: (() => void)[] = [];
+  #isolate: Isolate | undefined;
+  #waitingBytes = 0;
+  #running = 0;
+  #calls = 0;
+  #events = 0;
+  #eventBytes = 0;
+  #noteBytes = 0;
+  #closed = false;
+  #over = false;
+  readonly #kinds = new Map<string, number>();
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#state = new AgentState(options.plan.budgets.stateBytes);
+  }
+
+  /** Names the isolation that answers go to. */
+  attach(isolate: Isolate): void {
+    this.#isolate = isolate;
+  }
+
+  /** Whether answers are still due. */
+  get busy(): boolean {
+    return this.#running > 0 || this.#waiting.length > 0;
+  }
+
+  /** Takes one line of the agent. */
+  line(line: string): void {
+    if (this.#over) return;
+    const tab = line.indexOf("\t");
+    const head = parseHead(tab < 0 ? line : line.slice(0, tab));
+    const body = tab < 0 ? undefined : line.slice(tab + 1);
+    const handled = head !== undefined && this.#handle(head, body);
+    if (!handled) this.#finish({ status: "error", reason: "protocol_violation" });
+  }
+
+  /** The agent's side is gone without a last word. */
+  gone(reason: string): void {
+    this.#finish({ status: "error", reason });
+  }
+
+  #handle(head: Head, body: string | undefined): boolean {
+    switch (head.op) {
+      case "ack":
+        return this.#acknowledge(head.bytes);
+      case "call":
+        return this.#call(head, body);
+      case "emit":
+        return body !== undefined && this.#emit(body);
+      case "note":
+        return body !== undefined && this.#note(body);
+      case "state":
+        return this.#stateOp(head, body);
+      case "controls":
+        this.#options.record({ type: "audit_controls", controls: this.#options.controls });
+        return true;
+      case "close":
+        this.#closed = true;
+        this.#options.record({ type: "revocation", policy: "closed", surface: "agent" });
+        return true;
+      case "closed":
+        return this.#refuseClosed(head.surface);
+      case "end":
+        return this.#agentEnd(head, body);
+      default:
+        return false;
+    }
+  }
+
+  #acknowledge(bytes: unknown): boolean {
+    if (typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes < 0) return false;
+    const isolate = this.#isolate;
+    if (isolate !== undefined && "acknowledge" in isolate) {
+      (isolate as { acknowledge(n: number): void }).acknowledge(bytes);
+    }
+    return true;
+  }
+
+  #call(head: Head, body: string | undefined): boolean {
+    const { id, name } = head;
+    if (!isId(id) || typeof name !== "string") return false;
+    const args = body ?? refusalOf(head.bad);
+    if (args === undefined) return false;
+    // A name is the agent's text: what is recorded of it is bounded and well formed.
+    const tool = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…`.toWellFormed() : name.toWellFormed();
+    const callId = `c${++this.#calls}`;
+    if (this.#closed) {
+      this.#refuseClosed("callTool");
+      this.#answer(id, { outcome: "denied", code: "closed", message: "agent compartment closed: callTool" });
+      return true;
+    }
+    const bytes = body === undefined ? 0 : utf8Length(body);
+    const run = async () => {
+      this.#running++;
+      try {
+        const started = performance.now();
+        const outcome = await call(this.#options.host, callId, { name: tool, args, bytes });
+        if (this.#over) return;
+        if (this.#options.plan.isolation === "worker") this.#workerRecord(callId, tool, outcome, bytes, started);
+        this.#reply(id, outcome);
+        if (outcome.kind === "budget" && isRunBudget(outcome.code)) {
+          this.#finish({ status: "error", reason: "budget_exceeded" });
+        }
+      } catch (error) {
+        this.#over = true;
+        this.#options.fault(error);
+      } finally {
+        this.#running--;
+        this.#waiting.shift()?.();
+      }
+    };
+    const { budgets } = this.#options.plan;
+    if (this.#running < budgets.parallelCalls) {
+      run();
+      return true;
+    }
+    // What waits is bounded by the budgets that it would break in any case.
+    this.#waitingBytes += bytes;
+    if (this.#waiting.length >= budgets.toolCalls) return this.#overRun("tool_calls", budgets.toolCalls, this.#calls);
+    if (this.#waitingBytes > budgets.totalArgBytes) {
+      return this.#overRun("total_arg_bytes", budgets.totalArgBytes, this.#waitingBytes);
+    }
+    this.#waiting.push(() => {
+      this.#waitingBytes -= bytes;
+      run();
+    });
+    return true;
+  }
+
+  #workerRecord(callId: string, tool: string, outcome: Outcome, argBytes: number, started: number): void {
+    this.#options.record({
+      type: "worker_host_call",
+      call_id: callId,
+      tool,
+      outcome: outcome.kind,
+      arg_bytes: argBytes,
+      ...(outcome.kind === "result" ? { result_bytes: utf8Length(outcome.text) } : { code: outcome.code }),
+      elapsed_ms: Math.round((performance.now() - started) * 1000) / 1000,
+    });
+  }
+
+  #emit(body: string): boolean {
+    if (this.#closed) return this.#refuseClosed("emit");
+    const { budgets } = this.#options.plan;
+    const bytes = utf8Length(body);
+    this.#events++;
+    this.#eventBytes += bytes;
+    if (this.#events > budgets.events) return this.#overRun("events", budgets.events, this.#events);
+    if (this.#eventBytes > budgets.eventBytes) {
+      return this.#overRun("event_bytes", budgets.eventBytes, this.#eventBytes);
+    }
+    const copied = copyIn(body);
+    if (!copied.ok) return false;
+    const { value } = copied;
+    const kind = typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as JsonObject).kind
+      : undefined;
+    if (typeof kind === "string") this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
+    this.#options.record({
+      type: "event",
+      event: value,
+      event_index: this.#events - 1,
+      event_bytes: bytes,
+      event_bytes_used: this.#eventBytes,
+    });
+    return true;
+  }
+
+  #note(body: string): boolean {
+    if (this.#closed) return this.#refuseClosed("auditNote");
+    const { noteBytes } = this.#options.plan.budgets;
+    const bytes = utf8Length(body);
+    this.#noteBytes += bytes;
+    if (this.#noteBytes > noteBytes) return this.#overRun("audit_note_bytes", noteBytes, this.#noteBytes);
+    const copied = copyIn(body);
+    if (!copied.ok) return false;
+    this.#options.record({ type: "audit_note", note: copied.value, note_bytes: bytes });
+    return true;
+  }
+
+  #stateOp(head: Head, body: string | undefined): boolean {
+    const { id, key } = head;
+    if (!isId(id)) return false;
+    if (this.#closed) {
+      this.#answer(id, { outcome: "denied", code: "closed", message: "agent compartment closed: state" });
+      return this.#refuseClosed("state");
+    }
+    if (head.do === "list") {
+      const keys = this.#state.keys();
+      this.#options.record({ type: "state_list", count: keys.length });
+      this.#send(id, JSON.stringify(keys));
+      return true;
+    }
+    if (head.do === "reset") {
+      const before = this.#state.bytes;
+      this.#state.reset();
+      this.#options.record({ type: "state_reset", previous_state_bytes: before, state_bytes: 0 });
+      this.#send(id, "null");
+      return true;
+    }
+    if (typeof key !== "string" || key.length > MAX_KEY || !key.isWellFormed()) return false;
+    if (head.do === "get") {
+      this.#options.record({ type: "state_get", key });
+      this.#send(id, this.#state.get(key));
+      return true;
+    }
+    if (head.do === "delete") {
+      const existed = this.#state.delete(key);
+      this.#options.record({ type: "state_delete", key, existed });
+      this.#send(id, JSON.stringify(existed));
+      return true;
+    }
+    return head.do === "set" && body !== undefined && this.#stateSet(id, key, body);
+  }
+
+  #stateSet(id: number, key: string, body: string): boolean {
+    if (!copyIn(body).ok) return false;
+    const { stateBytes } = this.#options.plan.budgets;
+    const attempted = this.#state.set(key, body);
+    if (attempted !== undefined) {
+      this.#options.record({ type: "budget_exceeded", budget: "state_bytes", limit: stateBytes, attempted });
+      const message = `Cannot set state: ${attempted} is over the budget state_bytes of ${stateBytes}`;
+      this.#answer(id, { outcome: "budget", code: "state_bytes", message });
+      return true;
+    }
+    this.#options.record({ type: "state_set", key, state_bytes: this.#state.bytes });
+    this.#send(id, "null");
+    return true;
+  }
+
+  #refuseClosed(surface: unknown): boolean {
+    const known = typeof surface === "string" &&
+      ["callTool", "emit", "state", "auditNote", "auditControls"].includes(surface);
+    if (!known || !this.#closed) return false;
+    this.#options.record({ type: "revocation_denial", surface, policy: "closed" });
+    return true;
+  }
+
+  #overRun(name: string, limit: number, attempted: number): boolean {
+    this.#options.record({ type: "budget_exceeded", budget: name, limit, attempted });
+    this.#finish({ status: "error", reason: "budget_exceeded" });
+    return true;
+  }
+
+  #agentEnd(head: Head, body: string | undefined): boolean {
+    if (head.status === "ok") {
+      const value = body === undefined || !copyIn(body).ok ? {} : { value: body };
+      this.#finish({ status: "ok", reason: "done", ...value });
+      return true;
+    }
+    if (head.status !== "error" && head.status !== "stalled") return false;
+    const reason = head.status === "stalled" ? "agent_stalled" : "agent_error";
+    this.#finish({ status: "error", reason, error: errorOf(head.error) });
+    return true;
+  }
+
+  #reply(id: number, outcome: Outcome): void {
+    if (outcome.kind === "result") this.#send(id, outcome.text);
+    else this.#answer(id, { outcome: outcome.kind, code: outcome.code, message: outcome.message });
+  }
+
+  #send(id: number, text: string): void {
+    this.#isolate?.send(`{"id":${id},"t":${this.#options.host.now()}}\t${text}`);
+  }
+
+  #answer(id: number, error: { outcome: string; code: string; message: string }): void {
+    this.#isolate?.send(`{"id":${id},"t":${this.#options.host.now()},"e":true}\t${JSON.stringify(error)}`);
+  }
+
+  #finish(end: SessionEnd): void {
+    if (this.#over) return;
+    this.#over = true;
+    const missing = end.status === "ok" ? this.#checkEvents() : undefined;
+    this.#options.end(missing ?? end);
+  }
+
+  /** Records for each expected kind of event whether enough of them came. */
+  #checkEvents(): SessionEnd | undefined {
+    let missing = false;
+    for (const [kind, least] of Object.entries(this.#options.plan.expectEvents)) {
+      const actual = this.#kinds.get(kind) ?? 0;
+      const pass = actual >= least;
+      missing ||= !pass;
+      this.#options.record({
+        type: "schema_validation",
+        kind,
+        status: pass ? "pass" : "fail",
+        expected: least,
+        actual,
+      });
+    }
+    return missing ? { status: "error", reason: "expected_event_missing" } : undefined;
+  }
+}
+
+/** Budgets that end the run, not only the call. */
+function isRunBudget(code: string): boolean {
+  return code === "tool_calls" || code === "total_arg_bytes" || code === "total_result_bytes";
+}
+
+interface Head {
+  readonly op: unknown;
+  readonly id?: unknown;
+  readonly name?: unknown;
+  readonly bad?: unknown;
+  readonly key?: unknown;
+  readonly do?: unknown;
+  readonly surface?: unknown;
+  readonly status?: unknown;
+  readonly error?: unknown;
+  readonly bytes?: unknown;
+}
+
+function parseHead(text: string): Head | undefined {
+  const copied = copyIn(text);
+  if (!copied.ok || typeof copied.value !== "object" || copied.value === null || Array.isArray(copied.value)) {
+    return undefined;
+  }
+  return copied.value as unknown as Head;
+}
+
+function isId(id: unknown): id is number {
+  return typeof id === "number" && Number.isSafeInteger(id) && id > 0;
+}
+
+function refusalOf(bad: unknown): CopyRefusal | undefined {
+  if (typeof bad !== "object" || bad === null) return undefined;
+  const { path, reason } = bad as Record<string, unknown>;
+  if (typeof path !== "string" || typeof reason !== "string") return undefined;
+  return { path: path.slice(0, 1000).toWellFormed(), reason: reason.slice(0, 200).toWellFormed() };
+}
+
+function errorOf(error: unknown): JsonObject {
+  const kept: Record<string, Json> = {};
+  if (typeof error !== "object" || error === null) return kept;
+  const limits = { name: 200, message: 2001, stack: 8001 };
+  for (const [key, max] of Object.entries(limits)) {
+    const text = (error as Record<string, unknown>)[key];
+    if (typeof text === "string") kept[key] = text.slice(0, max).toWellFormed();
+  }
+  return kept;
+}

@@ -1,0 +1,37 @@
+/**
+ * What the three isolations have in common: a channel of text lines to the agent's side, and an end.
+ *
+ * @module
+ */
+
+/** What the host tells the agent's side when a run begins. */
+export interface GuestStart {
+  /** JSON text of the policy's context. */
+  readonly context: string;
+  /** JSON text of what `auditControls()` returns. */
+  readonly controls: string;
+  /** The run's clock, in milliseconds since the Unix epoch. */
+  readonly now: number;
+  /** The run's seed: 32 hexadecimal digits. */
+  readonly seed: string;
+}
+
+/** How an isolation reports to the host. */
+export interface IsolateEvents {
+  /** One line of the agent's side, without its newline. Hostile. */
+  line(line: string): void;
+  /** The agent's side is gone, or broke the framing. Called at most once, nothing follows. */
+  gone(reason: string): void;
+}
+
+/** A place where agent code runs. */
+export interface Isolate {
+  /** Resolves once the agent's side is up and holds its ends of the channel, or is gone. Nothing of the agent runs yet. */
+  ready(): Promise<void>;
+  /** Starts the agent. `code` is the checked bundle. */
+  start(start: GuestStart, code: string): void | Promise<void>;
+  /** Sends one line, without its newline. */
+  send(line: string): void;
+  /** Takes in what the agent sends until the run is over. Resolves when the agent's side is gone. */
+  serve(busy: () => boolean): Promise<void>;
+}

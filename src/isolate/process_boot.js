@@ -1,0 +1,255 @@
+// @ts-check
+/**
+ * The agent's process: no permission at all, its two channel ends as standard input and output.
+ *
+ * Trusted code that runs before the agent. It takes what it needs from the realm, removes every other global, and runs
+ * the agent's module from a `data:` URL: source that arrives as data is checked by the permission system, an entry
+ * module would not be. Code generation from strings is off (a V8 flag of this process), the bundle has no imports, and
+ * so nothing in it can name another module.
+ *
+ * @module
+ */
+import { makeGuest } from "./guest.js";
+
+/** The globals that agent code keeps: the language as a hardened compartment has it. */
+const LANGUAGE = new Set([
+  "AggregateError",
+  "Array",
+  "ArrayBuffer",
+  "BigInt",
+  "BigInt64Array",
+  "BigUint64Array",
+  "Boolean",
+  "DataView",
+  "Error",
+  "EvalError",
+  "Function",
+  "Infinity",
+  "Int16Array",
+  "Int32Array",
+  "Int8Array",
+  "Iterator",
+  "JSON",
+  "Map",
+  "NaN",
+  "Number",
+  "Object",
+  "Promise",
+  "Proxy",
+  "RangeError",
+  "ReferenceError",
+  "Reflect",
+  "RegExp",
+  "Set",
+  "String",
+  "Symbol",
+  "SyntaxError",
+  "Temporal",
+  "TextDecoder",
+  "TextEncoder",
+  "TypeError",
+  "URIError",
+  "URL",
+  "URLSearchParams",
+  "Uint16Array",
+  "Uint32Array",
+  "Uint8Array",
+  "Uint8ClampedArray",
+  "WeakMap",
+  "WeakSet",
+  "atob",
+  "btoa",
+  "decodeURI",
+  "decodeURIComponent",
+  "encodeURI",
+  "encodeURIComponent",
+  "escape",
+  "globalThis",
+  "isFinite",
+  "isNaN",
+  "parseFloat",
+  "parseInt",
+  "structuredClone",
+  "undefined",
+  "unescape",
+]);
+
+const { stdin, stdout, stderr, exit } = Deno;
+const [launcherPid, watch] = Deno.args;
+const later = globalThis.setImmediate;
+const { setTimeout: setTimer, clearTimeout: clearTimer } = globalThis;
+const RealDate = Date;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const isProxy = /** @type {any} */ (Deno)[/** @type {any} */ (Deno).internal].core.isProxy;
+
+// The launcher is the parent. If it is gone before the kernel was told to end us with it, end now.
+if (Deno.ppid !== Number(launcherPid)) exit(70);
+if (watch === "watch") watchParent();
+
+/** @type {string[]} */
+let batch = [];
+let consumed = 0;
+let scheduled = false;
+let reading = false;
+
+const buffer = new Uint8Array(65_536);
+/** @type {Uint8Array<ArrayBuffer>[]} */
+let partial = [];
+
+writeAll(encoder.encode('{"op":"hello"}\n'));
+const first = readLines();
+const [start, source] = JSON.parse(first[0] ?? "null");
+
+const guest = makeGuest({
+  post,
+  log: (text) => {
+    try {
+      writeTo(stderr, encoder.encode(text.toWellFormed()));
+    } catch {
+      // The launcher stopped reading: what an agent prints is not worth ending it for.
+    }
+  },
+  isProxy,
+  setTimer: (run, ms) => /** @type {number} */ (/** @type {unknown} */ (setTimer(run, ms))),
+  clearTimer: (timer) => clearTimer(timer),
+  RealDate,
+}, start);
+
+addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  guest.fail(event.reason);
+});
+addEventListener("error", (event) => {
+  event.preventDefault();
+  guest.fail(event.error);
+});
+// Deno says so when nothing is left that could wake the agent.
+addEventListener("beforeunload", () => {
+  guest.stall();
+  flush();
+});
+removeGlobals();
+Object.assign(globalThis, guest.globals);
+Object.defineProperty(RealDate.prototype, "constructor", { value: guest.globals.Date });
+guest.begin(import(source), schedule);
+
+/** @param {string} line */
+function post(line) {
+  batch.push(line);
+  schedule();
+}
+
+function schedule() {
+  if (scheduled) return;
+  scheduled = true;
+  later(turn);
+}
+
+/** One turn: send what the agent asked for, then wait for answers in the cheapest way that its timers allow. */
+function turn() {
+  scheduled = false;
+  guest.settle();
+  flush();
+  if (guest.isFinished()) exit(0);
+  if (guest.waiting() === 0 || reading) return;
+  if (guest.timers() > 0) {
+    readLater();
+    return;
+  }
+  for (const line of readLines()) guest.deliver(line);
+  schedule();
+}
+
+function flush() {
+  if (batch.length === 0) return;
+  batch.push(`{"op":"ack","bytes":${consumed}}\n`);
+  const text = batch.join("\n");
+  batch = [];
+  consumed = 0;
+  writeAll(encoder.encode(text));
+}
+
+/** Waits without blocking, because a blocked thread fires no timer. */
+async function readLater() {
+  reading = true;
+  const count = await stdin.read(buffer);
+  reading = false;
+  if (count === null) return leave();
+  for (const line of split(count)) guest.deliver(line);
+  schedule();
+}
+
+/** @returns {never} */
+function leave() {
+  return exit(0);
+}
+
+/** Blocks until at least one whole line is there. @returns {string[]} */
+function readLines() {
+  while (true) {
+    const count = stdin.readSync(buffer);
+    if (count === null) return leave();
+    const lines = split(count);
+    if (lines.length > 0) return lines;
+  }
+}
+
+/** @param {number} count @returns {string[]} */
+function split(count) {
+  consumed += count;
+  /** @type {string[]} */
+  const lines = [];
+  let from = 0;
+  for (let at = buffer.indexOf(10); at >= 0 && at < count; at = buffer.indexOf(10, from)) {
+    const tail = buffer.subarray(from, at);
+    if (partial.length === 0) lines.push(decoder.decode(tail));
+    else {
+      lines.push(decoder.decode(join([...partial, tail])));
+      partial = [];
+    }
+    from = at + 1;
+  }
+  if (from < count) partial.push(buffer.slice(from, count));
+  return lines;
+}
+
+/** @param {Uint8Array[]} chunks */
+function join(chunks) {
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/** @param {Uint8Array} bytes */
+function writeAll(bytes) {
+  try {
+    writeTo(stdout, bytes);
+  } catch {
+    exit(0); // the host is gone; the launcher says why
+  }
+}
+
+/** @param {{ writeSync(bytes: Uint8Array): number }} file @param {Uint8Array} bytes */
+function writeTo(file, bytes) {
+  for (let at = 0; at < bytes.length;) at += file.writeSync(at === 0 ? bytes : bytes.subarray(at));
+}
+
+function removeGlobals() {
+  const all = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (globalThis));
+  for (const name of Object.getOwnPropertyNames(globalThis)) {
+    // Symbol keys stay: events of the runtime look for one of them.
+    if (!LANGUAGE.has(name)) delete all[name];
+  }
+  if ("Temporal" in all) delete (/** @type {Record<string, unknown>} */ (all.Temporal)).Now;
+}
+
+/** Where the kernel cannot end us with the launcher: a thread of our own looks, also while the agent spins. */
+function watchParent() {
+  const code = `const p=${Number(launcherPid)};setInterval(()=>{if(Deno.ppid!==p)Deno.kill(Deno.pid,"SIGKILL")},200)`;
+  new Worker(`data:text/javascript,${encodeURIComponent(code)}`, { type: "module" });
+}

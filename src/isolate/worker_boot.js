@@ -1,0 +1,78 @@
+// @ts-check
+/**
+ * The agent's worker: permissions "none", and inside it a hardened compartment. Without the compartment agent code could
+ * reach open file descriptors of the host, the record channel among them.
+ *
+ * The host joins this file to `guest.js` and `hardened.js` and starts the worker from the text.
+ *
+ * @module
+ */
+import { makeGuest } from "./guest.js";
+import { evaluateHardened, lockRealm, proxyTest } from "./hardened.js";
+
+const port = /** @type {any} */ (globalThis);
+const send = port.postMessage.bind(port);
+const later = port.setImmediate;
+const { setTimeout: setTimer, clearTimeout: clearTimer, queueMicrotask: soon } = port;
+const RealDate = Date;
+const { stderr } = Deno;
+const encoder = new TextEncoder();
+const isProxy = proxyTest();
+
+/** @type {ReturnType<typeof makeGuest> | undefined} */
+let guest;
+/** @type {string[]} */
+let batch = [];
+let checking = false;
+
+lockRealm();
+port.onmessage = (/** @type {MessageEvent} */ { data }) => {
+  if (guest === undefined) return begin(data);
+  for (const line of data.split("\n")) guest.deliver(line);
+  check();
+};
+send('{"op":"hello"}');
+
+/** @param {{ start: any, wrapped: string }} message */
+function begin({ start, wrapped }) {
+  const made = makeGuest({
+    post: (line) => {
+      batch.push(line);
+      if (batch.length === 1) soon(flush);
+    },
+    log: (text) => {
+      const bytes = encoder.encode(text.toWellFormed());
+      for (let at = 0; at < bytes.length;) at += stderr.writeSync(bytes.subarray(at));
+    },
+    isProxy,
+    setTimer: (run, ms) => /** @type {number} */ (/** @type {unknown} */ (setTimer(() => {
+      run();
+      check();
+    }, ms))),
+    clearTimer: (timer) => clearTimer(timer),
+    RealDate,
+  }, start);
+  guest = made;
+  port.addEventListener("unhandledrejection", (/** @type {PromiseRejectionEvent} */ event) => {
+    event.preventDefault();
+    made.fail(event.reason);
+  });
+  made.begin(evaluateHardened(wrapped, made.globals), check);
+  check();
+}
+
+function flush() {
+  const lines = batch;
+  batch = [];
+  send(lines.join("\n"));
+}
+
+function check() {
+  if (checking) return;
+  checking = true;
+  later(() => {
+    checking = false;
+    guest?.settle();
+    guest?.stall();
+  });
+}

@@ -1,0 +1,371 @@
+/**
+ * One run: the host and the agent are started and joined, every record is numbered, chained and written, and the log
+ * gets exactly one last record, whatever happens to the others.
+ *
+ * @module
+ */
+import type { RecordBody } from "../audit/record.ts";
+import { AuditWriter, checkBody } from "../audit/writer.ts";
+import { AuditError, ControlError } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
+import type { Places, Plan } from "../plan/plan.ts";
+import { type ChannelPaths, type LauncherEnds, openLauncherEnds } from "./channels.ts";
+import { Relay } from "./relay.ts";
+import { type BaseSystem, spawnAgent, spawnHost } from "./spawn.ts";
+import { Supervisor } from "./supervise.ts";
+import { sweepTemps } from "./sweep.ts";
+
+/** Longest line of the host. */
+const MAX_LINE_BYTES = 32 * 1_048_576;
+const NEWLINE = 10;
+const ENCODER = new TextEncoder();
+
+/** What a run needs. */
+export interface LaunchOptions {
+  readonly plan: Plan;
+  readonly places: Places;
+  readonly base: BaseSystem;
+  readonly channels: ChannelPaths;
+  /** Deno flags of the host, FIFOs included. */
+  readonly hostFlags: readonly string[];
+  /** Environment of the host: exactly what the plan names, and what Deno itself needs. */
+  readonly hostEnv: Readonly<Record<string, string>>;
+  readonly hostMain: string;
+  readonly agentBoot: string;
+  /** The agent's checked bundle. */
+  readonly code: string;
+  /** Recorded answers and other inputs that the launcher read and checked, by the path that the plan names. */
+  readonly fixtures: Readonly<Record<string, string>>;
+  /** 64 hexadecimal digits; authenticates cache envelopes. */
+  readonly cacheKey: string;
+  /** Text of the certificate authority that the plan names. */
+  readonly caPem: string | undefined;
+  readonly runId: string;
+  readonly auditPath: string;
+  /** Fields of `run_start`, without its type. */
+  readonly start: JsonObject;
+  readonly clock: number;
+  readonly seed: string;
+  /** Every record of the host, once it is in the log. */
+  onRecord(body: RecordBody): void;
+  /** One line of standard error: untrusted, not escaped. */
+  onStderr(source: "host" | "agent", line: string): void;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly status: "ok" | "error";
+  /** Reason slug; `done` when all is well. */
+  readonly reason: string;
+  /** What the agent threw: untrusted. */
+  readonly error: JsonObject | undefined;
+  /** JSON text of the module's `outcome` export. */
+  readonly value: string | undefined;
+  /** What the host attested before the agent started. */
+  readonly attestation: JsonObject | undefined;
+  /** A control that did not hold, with what is known of it. */
+  readonly control: { readonly code: string; readonly message: string } | undefined;
+  readonly inFlight: readonly { readonly call_id: string; readonly tool: string }[];
+  /** Hash of the last record, for `audit verify --head`. */
+  readonly head: string;
+  readonly records: number;
+}
+
+/** Starts a run and sees it to its end. @throws {AuditError} If the log cannot be written; the run is over then. */
+export async function launch(options: LaunchOptions): Promise<RunEnd> {
+  const run = new Run(options);
+  try {
+    return await run.go();
+  } finally {
+    run.close();
+  }
+}
+
+/** What the host said beside its records. */
+interface HostWords {
+  end?: { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string };
+  fault?: { code: string; message: string };
+  ready?: JsonObject;
+}
+
+class Run {
+  readonly #options: LaunchOptions;
+  readonly #ends: LauncherEnds;
+  readonly #host: Deno.ChildProcess;
+  readonly #agent: Deno.ChildProcess | undefined;
+  readonly #supervisor: Supervisor;
+  readonly #relay: Relay;
+  readonly #words: HostWords = {};
+  #audit: AuditWriter | undefined;
+  #auditError: unknown;
+
+  constructor(options: LaunchOptions) {
+    this.#options = options;
+    const { plan, base, channels } = options;
+    // The agent first: its start overlaps with everything else, and it waits for the host in any case.
+    if (plan.isolation === "process") this.#agent = spawnAgent(base, channels, options.agentBoot, plan.budgets);
+    this.#host = spawnHost(base, options.hostFlags, [options.hostMain, ...hostArgs(options)], options.hostEnv);
+    this.#ends = openLauncherEnds(channels);
+    this.#supervisor = new Supervisor({
+      budgets: plan.budgets,
+      timeoutMs: (tool) => plan.tools[tool]?.timeoutMs ?? plan.budgets.toolTimeoutMs,
+      agentPid: (this.#agent ?? this.#host).pid,
+      kill: () => this.#kill(),
+    });
+    this.#relay = new Relay({
+      maxBytes: plan.budgets.stderrBytes,
+      line: (source, text) => options.onStderr(source, text),
+      flood: () => this.#supervisor.end("stderr_exceeded"),
+    });
+  }
+
+  async go(): Promise<RunEnd> {
+    const shared = this.#options.plan.isolation !== "process";
+    const relays = [this.#relay.follow(shared ? "agent" : "host", this.#host.stderr)];
+    if (this.#agent !== undefined) relays.push(this.#relay.follow("agent", this.#agent.stderr));
+    // Loading the hash costs as long as the host needs to start: the two overlap.
+    const { createHash } = await import("node:crypto");
+    try {
+      this.#openAudit((data) => createHash("sha256").update(data).digest("hex"));
+      this.#sendInit();
+    } catch (error) {
+      this.#kill();
+      await Promise.all([this.#host.status, this.#agent?.status]);
+      throw error;
+    }
+    const reading = this.#readRecords();
+    const hostStatus = await this.#host.status;
+    this.#ends.closeRecords();
+    await reading;
+    const agentStatus = await this.#agentStatus();
+    await Promise.all(relays);
+    this.#supervisor.stop();
+    return this.#finish(hostStatus, agentStatus);
+  }
+
+  close(): void {
+    this.#supervisor.stop();
+    this.#kill();
+    this.#audit?.close();
+    this.#ends.close();
+  }
+
+  #openAudit(sha256: (data: Uint8Array<ArrayBuffer> | string) => string): void {
+    const { auditPath, runId, start } = this.#options;
+    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256 });
+    this.#audit.append([JSON.stringify({ type: "run_start", ...start })]);
+    this.#audit.sync();
+  }
+
+  #sendInit(): void {
+    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, channels } = this.#options;
+    const init = { plan, places, fixtures, cacheKey, caPem: caPem ?? null, code, clock, seed, canary: channels.canary };
+    // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
+    this.#answer(`${JSON.stringify(init)}\n`);
+  }
+
+  async #answer(text: string): Promise<void> {
+    const bytes = ENCODER.encode(text);
+    try {
+      for (let at = 0; at < bytes.length;) at += await this.#ends.answers.write(bytes.subarray(at));
+    } catch {
+      // The host is gone; its status says so.
+    }
+  }
+
+  async #readRecords(): Promise<void> {
+    const buffer = new Uint8Array(65_536);
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    let partial: Uint8Array<ArrayBuffer>[] = [];
+    let partialBytes = 0;
+    while (true) {
+      const count = await this.#ends.records.read(buffer);
+      if (count === null) return;
+      const last = buffer.lastIndexOf(NEWLINE, count - 1);
+      if (last < 0) {
+        partial.push(buffer.slice(0, count));
+        partialBytes += count;
+        if (partialBytes > MAX_LINE_BYTES) {
+          return this.#stop(new AuditError("audit_line", "Cannot take a record: too long"));
+        }
+        continue;
+      }
+      const text = decoder.decode(concat([...partial, buffer.subarray(0, last)]));
+      partial = last + 1 < count ? [buffer.slice(last + 1, count)] : [];
+      partialBytes = count - last - 1;
+      try {
+        this.#take(text.split("\n"));
+      } catch (error) {
+        return this.#stop(error);
+      }
+    }
+  }
+
+  /** Writes a chunk of lines with one write, then answers those that wait. */
+  #take(lines: readonly string[]): void {
+    const texts: string[] = [];
+    const bodies: RecordBody[] = [];
+    let waiting = 0;
+    for (const line of lines) {
+      if (line.startsWith("@")) {
+        this.#append(texts.splice(0));
+        this.#control(line);
+        continue;
+      }
+      const waits = line.startsWith("!");
+      const text = waits ? line.slice(1) : line;
+      const body = checkBody(text);
+      texts.push(text);
+      bodies.push(body);
+      this.#supervisor.saw(body);
+      if (waits) waiting++;
+    }
+    this.#append(texts);
+    if (waiting > 0) {
+      this.#audit?.sync();
+      this.#answer("a\n".repeat(waiting));
+    }
+    for (const body of bodies) this.#options.onRecord(body);
+  }
+
+  #append(texts: readonly string[]): void {
+    if (texts.length > 0) this.#audit?.append(texts);
+  }
+
+  #control(line: string): void {
+    const space = line.indexOf(" ");
+    const word = line.slice(1, space);
+    const body = JSON.parse(line.slice(space + 1)) as JsonObject;
+    if (word === "ready") {
+      this.#words.ready = body;
+      this.#supervisor.ready();
+      this.#ends.release();
+      this.#answer("go\n");
+    } else if (word === "end") this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
+    else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
+    else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
+  }
+
+  /** The log cannot go on: nothing else may either. */
+  #stop(error: unknown): void {
+    this.#auditError = error;
+    this.#supervisor.end("audit_failed");
+  }
+
+  #kill(): void {
+    for (const child of [this.#agent, this.#host]) {
+      try {
+        child?.kill("SIGKILL");
+      } catch {
+        // it is gone already
+      }
+    }
+  }
+
+  async #agentStatus(): Promise<Deno.CommandStatus | undefined> {
+    const agent = this.#agent;
+    if (agent === undefined) return undefined;
+    // The host is gone, so the agent has nothing left to do; one that spins does not notice.
+    const grace = setTimeout(() => {
+      try {
+        agent.kill("SIGKILL");
+      } catch {
+        // it is gone already
+      }
+    }, this.#words.end === undefined ? 0 : 500);
+    const status = await agent.status;
+    clearTimeout(grace);
+    return status;
+  }
+
+  #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): RunEnd {
+    const { plan, places } = this.#options;
+    for (const { root } of plan.fs.write) sweepTemps(root, places);
+    if (this.#auditError instanceof Error) throw this.#auditError;
+    const audit = this.#audit;
+    if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
+    const { status, reason, error, value } = this.#judge(hostStatus, agentStatus);
+    const { inFlight } = this.#supervisor;
+    const { fault } = this.#words;
+    audit.append([JSON.stringify({
+      type: "run_end",
+      status,
+      reason,
+      ...(error === undefined ? {} : { error }),
+      ...(fault === undefined ? {} : { fault }),
+      ...(inFlight.length === 0 ? {} : { in_flight: inFlight as unknown as Json }),
+    })]);
+    audit.sync();
+    return {
+      status,
+      reason,
+      error,
+      value,
+      attestation: this.#words.ready,
+      control: fault,
+      inFlight,
+      head: audit.head,
+      records: audit.seq,
+    };
+  }
+
+  #judge(
+    host: Deno.CommandStatus,
+    agent: Deno.CommandStatus | undefined,
+  ): { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string } {
+    const failed = (reason: string) => ({ status: "error" as const, reason });
+    const { end, fault } = this.#words;
+    if (this.#supervisor.reason !== undefined) return failed(this.#supervisor.reason);
+    if (fault !== undefined) return failed(fault.code);
+    if (end === undefined) return failed(isOutOfMemory(host) ? this.#memoryReason() : "host_crash");
+    if (end.reason === "agent_gone" && agent !== undefined) {
+      if (isOutOfMemory(agent)) return failed("memory_exceeded");
+      if (agent.signal === "SIGXCPU" || (agent.signal === "SIGKILL" && agent.code === 137)) {
+        return failed("agent_killed");
+      }
+      return failed("agent_crash");
+    }
+    return end;
+  }
+
+  /** A host out of memory is the agent's doing only where the agent shares its heap. */
+  #memoryReason(): string {
+    return this.#options.plan.isolation === "process" ? "host_memory_exceeded" : "memory_exceeded";
+  }
+}
+
+/** V8 ends a process that runs out of heap with a trap. */
+function isOutOfMemory({ signal, code }: Deno.CommandStatus): boolean {
+  return signal === "SIGTRAP" || signal === "SIGILL" || signal === "SIGABRT" || code === 133;
+}
+
+function hostArgs({ channels }: LaunchOptions): readonly string[] {
+  const { records, answers, agentToHost, hostToAgent } = channels;
+  return [records, answers, agentToHost, hostToAgent, String(Deno.pid)];
+}
+
+function concat(chunks: readonly Uint8Array[]): Uint8Array {
+  if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/** Whether an error means that a control is missing, not that the run went wrong. */
+export function isControlFault(code: string): boolean {
+  return code.startsWith("control_") || code.startsWith("attest_") || code === "gate_fault";
+}
+
+/** Fails where a required helper of the base system is missing. */
+export function assertPlatform(): void {
+  if (Deno.build.os !== "linux" && Deno.build.os !== "darwin") {
+    throw new ControlError(
+      "control_platform",
+      `Cannot run on ${Deno.build.os}: twokey runs on Linux and macOS, where it can confine what it starts`,
+    );
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * From a policy to everything that a run needs: the compiled plan, the agent's bundle, the inputs that the launcher
+ * reads for the host.
+ *
+ * @module
+ */
+import { DataError, InputError } from "../errors.ts";
+import type { Places, Plan } from "../plan/plan.ts";
+import { absolute } from "../plan/plan.ts";
+import { compile } from "../policy/compile.ts";
+import { inspect } from "../policy/inspect.ts";
+import type { LoadedPolicy } from "../policy/load.ts";
+import type { ToolManifests } from "../tool/manifest.ts";
+import manifestsJson from "../tools/manifests.json" with { type: "json" };
+import { denoDir, findPlaces } from "./places.ts";
+
+/** The manifests of every shipped tool. */
+export const MANIFESTS: ToolManifests = manifestsJson as unknown as ToolManifests;
+
+/** A policy with the plan it compiles to. */
+export interface CompiledPolicy {
+  readonly loaded: LoadedPolicy;
+  readonly places: Places;
+  readonly plan: Plan;
+}
+
+/** A compiled policy with its agent. */
+export interface PreparedRun extends CompiledPolicy {
+  /** The agent's bundle. */
+  readonly code: string;
+}
+
+/** Options of {@linkcode prepareRun}. */
+export interface PrepareOptions {
+  /** Agent code of twokey's own, in place of the policy's agent. */
+  readonly code?: string;
+  /** Hears one line when something takes long. */
+  readonly onProgress?: (line: string) => void;
+}
+
+/** Compiles a policy without its agent: what `validate` and `explain` need. */
+export async function compilePolicy(loaded: LoadedPolicy): Promise<CompiledPolicy> {
+  const places = await findPlaces(loaded.project);
+  const facts = await inspect(loaded, { places, denoDir: denoDir(), nowMs: Date.now() });
+  return { loaded, places, plan: compile({ loaded, manifests: MANIFESTS, facts, modules: null }) };
+}
+
+/** Compiles a policy and bundles its agent. */
+export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions = {}): Promise<PreparedRun> {
+  const places = await findPlaces(loaded.project);
+  const { agent } = loaded.policy;
+  const factsLater = inspect(loaded, { places, denoDir: denoDir(), nowMs: Date.now() });
+  if (options.code !== undefined) {
+    const plan = compile({ loaded, manifests: MANIFESTS, facts: await factsLater, modules: [] });
+    return { loaded, places, plan, code: options.code };
+  }
+  if (agent === undefined) {
+    throw new DataError("agent_missing", "Cannot run: the policy names no agent", {
+      ...(loaded.file === null ? {} : { position: loaded.positionOf("") }),
+      fix: 'Add "agent": "agent.ts"',
+    });
+  }
+  const { bundleAgent } = await import("./bundle.ts");
+  const bundle = await bundleAgent({
+    entry: agent.startsWith("/") ? agent : `${loaded.base}/${agent}`,
+    project: loaded.project,
+    cacheDir: `${places.state}/bundles`,
+    onProgress: options.onProgress,
+  });
+  const plan = compile({ loaded, manifests: MANIFESTS, facts: await factsLater, modules: bundle.modules });
+  return { loaded, places, plan, code: bundle.code };
+}
+
+/** Reads the recorded answers that a plan names and checks their form. @throws {DataError} If one is wrong. */
+export async function readFixtures({ network }: Plan, places: Places): Promise<Record<string, string>> {
+  const texts: Record<string, string> = Object.create(null);
+  if (network.fixtures.length === 0) return texts;
+  const { parseFixture } = await import("../plan/fixtures.ts");
+  for (const { path } of network.fixtures) {
+    const text = await readInput(absolute(path, places), path);
+    parseFixture(text, path);
+    texts[path] = text;
+  }
+  return texts;
+}
+
+/** Text of the certificate authority that a plan names: a file, or a variable that holds its path or the text itself. */
+export async function readCa({ network: { ca } }: Plan, places: Places): Promise<string | undefined> {
+  if (ca === null) return undefined;
+  if ("file" in ca) return await readInput(absolute(ca.file, places), ca.file);
+  const value = Deno.env.get(ca.fromEnv);
+  if (value === undefined || value === "") {
+    throw new InputError("ca_unset", `Cannot use the certificate authority: the variable "${ca.fromEnv}" is not set`);
+  }
+  return value.startsWith("-----BEGIN") ? value : await readInput(value, `$${ca.fromEnv}`);
+}
+
+async function readInput(path: string, name: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    throw new InputError("input_unreadable", `Cannot read "${name}": it is missing or not readable`, { cause });
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The user's state folder: outside the project, closed to others, never through a link that somebody else could place.
+ *
+ * @module
+ */
+import { AuditError } from "../errors.ts";
+
+const KEY_BYTES = 32;
+
+/**
+ * Makes a folder and what is missing above it, 0700. Every component that exists must be a real folder.
+ *
+ * @param path Absolute.
+ * @throws {AuditError} If it cannot be made, or a component is a link or no folder.
+ */
+export async function makePrivateDir(path: string): Promise<void> {
+  await makeDir(path, { above: "/", mode: 0o700 });
+  const { mode, uid } = await Deno.lstat(path);
+  if (uid !== null && Deno.uid() !== uid) throw wrong("it belongs to somebody else");
+  if (mode !== null && (mode & 0o077) !== 0) await Deno.chmod(path, 0o700);
+}
+
+/**
+ * Makes a folder below another without following a link below that one: what is below may be an attacker's checkout.
+ *
+ * @param options.above Absolute path that is trusted as it is; `/` follows the links of the system above the first
+ * folder that is missing.
+ */
+export async function makeDir(path: string, options: { readonly above: string; readonly mode: number }): Promise<void> {
+  const { above, mode } = options;
+  const missing: string[] = [];
+  let at = path;
+  while (at !== above && at !== "/") {
+    const info = await lstatOrUndefined(at);
+    if (info?.isDirectory) {
+      if (above === "/") break;
+    } else if (info !== undefined) {
+      if (above !== "/" || !info.isSymlink || !(await Deno.stat(at)).isDirectory) {
+        throw wrong("a part of its path is no folder");
+      }
+      break;
+    } else missing.unshift(at);
+    at = at.slice(0, Math.max(at.lastIndexOf("/"), 1));
+  }
+  for (const folder of missing) {
+    try {
+      await Deno.mkdir(folder, { mode });
+    } catch (cause) {
+      if (cause instanceof Deno.errors.AlreadyExists && (await lstatOrUndefined(folder))?.isDirectory) continue;
+      throw wrong("the system refused", cause);
+    }
+  }
+}
+
+/** The key that authenticates cache envelopes: 64 hexadecimal digits, made on first use, readable by the user alone. */
+export async function cacheKey(state: string): Promise<string> {
+  const path = `${state}/cache.key`;
+  try {
+    const made = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
+    await Deno.writeFile(path, made, { createNew: true, mode: 0o600 });
+    return made.toHex();
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.AlreadyExists)) throw wrong("the cache key cannot be written", cause);
+  }
+  const info = await Deno.lstat(path);
+  const bytes = info.isFile ? await Deno.readFile(path) : new Uint8Array();
+  if (bytes.length !== KEY_BYTES) throw wrong("the cache key is not one; remove it");
+  return bytes.toHex();
+}
+
+async function lstatOrUndefined(path: string): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.lstat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+function wrong(what: string, cause?: unknown): AuditError {
+  return new AuditError("state_unusable", `Cannot use the state folder: ${what}`, { cause });
+}

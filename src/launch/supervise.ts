@@ -1,0 +1,113 @@
+/**
+ * Ends a run that leaves its bounds: wall clock, processor time, memory, a host that does not answer, signals.
+ *
+ * @module
+ */
+import type { RecordBody } from "../audit/record.ts";
+import type { Budgets } from "../plan/plan.ts";
+import { readUsage } from "./usage.ts";
+
+/** Between two looks at the clock and at the processes. */
+const LOOK_MS = 50;
+/** What a call may take beyond its own deadline before the host counts as stuck. */
+const STUCK_MS = 1000;
+/** Longest time from the start of the host to its first word. */
+const START_MS = 20_000;
+
+/** What is supervised. */
+export interface Supervised {
+  readonly budgets: Budgets;
+  /** Deadline of a tool in milliseconds. */
+  timeoutMs(tool: string): number;
+  /** The process that agent code runs in: its own, or the host's. */
+  readonly agentPid: number;
+  /** Ends every process of the run at once. */
+  kill(): void;
+}
+
+/** Watches one run. The first reason to end it is the one that counts. */
+export class Supervisor {
+  readonly #run: Supervised;
+  readonly #inFlight = new Map<string, { readonly tool: string; readonly lateMs: number }>();
+  readonly #startedMs = performance.now();
+  readonly #onInterrupt = () => this.end("interrupted");
+  readonly #onTerminate = () => this.end("terminated");
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #looking = false;
+  #reason: string | undefined;
+  #hostReady = false;
+
+  constructor(run: Supervised) {
+    this.#run = run;
+    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    Deno.addSignalListener("SIGINT", this.#onInterrupt);
+    Deno.addSignalListener("SIGTERM", this.#onTerminate);
+  }
+
+  /** Why the run was ended from here; `undefined` if it was not. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
+  /** Calls that have a record of their start and none of their outcome. */
+  get inFlight(): readonly { readonly call_id: string; readonly tool: string }[] {
+    return [...this.#inFlight].map(([call_id, { tool }]) => ({ call_id, tool }));
+  }
+
+  /** The host has said its first word. */
+  ready(): void {
+    this.#hostReady = true;
+  }
+
+  /** Follows the calls through their records. */
+  saw(body: RecordBody): void {
+    const { type, call_id: id, tool } = body;
+    if (typeof id !== "string" || typeof tool !== "string") return;
+    if (type === "tool_call") {
+      const lateMs = performance.now() + this.#run.timeoutMs(tool) + STUCK_MS;
+      this.#inFlight.set(id, { tool, lateMs });
+    } else if (OUTCOMES.has(type)) this.#inFlight.delete(id);
+  }
+
+  /** Ends the run, for the first reason that comes. */
+  end(reason: string): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#run.kill();
+  }
+
+  /** Stops watching. */
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    Deno.removeSignalListener("SIGINT", this.#onInterrupt);
+    Deno.removeSignalListener("SIGTERM", this.#onTerminate);
+  }
+
+  async #look(): Promise<void> {
+    const { budgets, agentPid } = this.#run;
+    const now = performance.now();
+    const age = now - this.#startedMs;
+    if (age > budgets.wallMs) return this.end("wall_exceeded");
+    if (!this.#hostReady && age > START_MS) return this.end("host_not_ready");
+    for (const { lateMs } of this.#inFlight.values()) {
+      if (now > lateMs) return this.end("tool_unresponsive");
+    }
+    if (this.#looking) return;
+    this.#looking = true;
+    const usage = await readUsage(agentPid);
+    this.#looking = false;
+    if (usage === undefined || this.#timer === undefined) return;
+    if (usage.rssBytes > budgets.rssMb * 1_048_576) this.end("memory_rss_exceeded");
+    else if (usage.cpuMs > budgets.cpuMs) this.end("cpu_exceeded");
+  }
+}
+
+const OUTCOMES = new Set([
+  "tool_result",
+  "tool_error",
+  "tool_timeout",
+  "tool_denial",
+  "tool_invalid_args",
+  "budget_exceeded",
+]);

@@ -1,0 +1,73 @@
+/**
+ * From a policy file to a plan in one step.
+ *
+ * @module
+ */
+import type { Places, Plan } from "../plan/plan.ts";
+import type { ToolManifests } from "../tool/manifest.ts";
+import { type AgentModule, compile } from "./compile.ts";
+import { type Facts, inspect } from "./inspect.ts";
+import { type LoadedPolicy, loadPolicy } from "./load.ts";
+import { placesOf } from "./places.ts";
+
+/** Options of {@linkcode compileFile} and {@linkcode compileLoaded}. */
+export interface CompileOptions {
+  readonly manifests: ToolManifests;
+  /** Every module of the agent; absent or `null` where only the policy is checked. */
+  readonly modules?: readonly AgentModule[] | null;
+  /** Default: the places of the policy's project, with `env`. */
+  readonly places?: Places;
+  /** Reads a variable of the launcher; default: none is set. */
+  readonly env?: (name: string) => string | undefined;
+  /** Milliseconds since the Unix epoch; default: now. */
+  readonly nowMs?: number;
+}
+
+/** A compiled policy with what it was compiled from. */
+export interface Compiled {
+  readonly loaded: LoadedPolicy;
+  readonly facts: Facts;
+  readonly plan: Plan;
+}
+
+/**
+ * Loads and compiles a policy file.
+ *
+ * @throws {InputError} If it cannot be read. @throws {DataError} If it is no usable file.
+ * @throws {PolicyError} With everything that is wrong in it.
+ */
+export async function compileFile(path: string, options: CompileOptions): Promise<Compiled> {
+  return await compileLoaded(await loadPolicy(path), options);
+}
+
+/** Compiles a loaded policy. @throws {PolicyError} With every refusal. */
+export async function compileLoaded(loaded: LoadedPolicy, options: CompileOptions): Promise<Compiled> {
+  const env = options.env ?? (() => undefined);
+  const facts = await inspect(loaded, {
+    places: options.places ?? await placesOf(loaded.project, env),
+    denoDir: await denoDir(env),
+    nowMs: options.nowMs ?? Date.now(),
+  });
+  const plan = compile({ loaded, manifests: options.manifests, facts, modules: options.modules ?? null });
+  return { loaded, facts, plan };
+}
+
+/** Deno's cache folder as Deno itself finds it; `null` where the environment does not say. */
+async function denoDir(env: (name: string) => string | undefined): Promise<string | null> {
+  const named = env("DENO_DIR");
+  const home = env("HOME");
+  const cache = env("XDG_CACHE_HOME");
+  const mac = Deno.build.os === "darwin";
+  const fallback = mac
+    ? home && `${home}/Library/Caches/deno`
+    : cache
+    ? `${cache}/deno`
+    : home && `${home}/.cache/deno`;
+  const folder = named || fallback;
+  if (!folder?.startsWith("/")) return null;
+  try {
+    return await Deno.realPath(folder);
+  } catch {
+    return folder;
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * Flags of the command line as a policy: alone, or added onto a policy file. They are the operator's own words, so a
+ * root they name may lie outside the project.
+ *
+ * @module
+ */
+import { type Position, UsageError } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { isInside, pathProblem, resolvePath } from "../authority/path.ts";
+import type { Budgets, Isolation } from "../plan/plan.ts";
+import { BUDGETS } from "./budgets.ts";
+import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
+import type { Policy } from "./schema.ts";
+
+/** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
+export interface PolicyFlags {
+  readonly agent?: string;
+  readonly tool?: readonly string[];
+  readonly fsRead?: readonly string[];
+  /** Patterns for the folders of `fsRead`. */
+  readonly fsReadInclude?: readonly string[];
+  /** Patterns for the folders of `fsRead`; without any, for every root of the policy. */
+  readonly fsReadExclude?: readonly string[];
+  readonly fsWrite?: readonly string[];
+  readonly osvFixture?: readonly string[];
+  readonly namedNetworkCacheDir?: string;
+  readonly namedNetworkCacheMode?: string;
+  readonly namedNetworkCacheMaxAgeMs?: number;
+  readonly namedNetworkCacheMaxEntries?: number;
+  readonly namedNetworkRetryAttempts?: number;
+  readonly maxToolArgBytes?: number;
+  readonly maxToolResultBytes?: number;
+  readonly toolTimeoutMs?: number;
+  readonly worker?: boolean;
+  readonly isolation?: Isolation;
+}
+
+/** A policy with flags added. */
+export interface FlaggedPolicy {
+  readonly loaded: LoadedPolicy;
+  /** The flags that add authority to what the file grants, as typed (`--fs-read`); empty where they only narrow. */
+  readonly added: readonly string[];
+}
+
+const COMMAND_LINE: Position = Object.freeze({ file: "command line", line: 1, column: 1 });
+
+/** From the tightest to the loosest: what a flag may not move towards under a lock. */
+const ISOLATIONS: readonly Isolation[] = ["process", "worker", "compartment"];
+
+/**
+ * Makes a policy of flags alone, relative to the folder `cwd`.
+ *
+ * @throws {UsageError} If a flag needs another one. @throws {PolicyError} If a value does not fit; names the flag.
+ */
+export async function policyFromFlags(flags: PolicyFlags, cwd: string): Promise<LoadedPolicy> {
+  const base = await Deno.realPath(cwd);
+  const project = await findProject(base);
+  const empty: LoadedPolicy = {
+    file: null,
+    base,
+    project,
+    policy: { version: 1 },
+    sha256: "",
+    positionOf: () => COMMAND_LINE,
+    nameOf: dotted,
+    isOperators: () => true,
+  };
+  return (await withFlags(empty, flags, { cwd: base })).loaded;
+}
+
+/**
+ * Adds flags onto a loaded policy: lists are appended to, single values replaced.
+ *
+ * @param options `cwd` is what paths in flags are relative to.
+ * @throws {UsageError} If a flag needs another one. @throws {PolicyError} If a value does not fit; names the flag.
+ */
+export async function withFlags(
+  loaded: LoadedPolicy,
+  flags: PolicyFlags,
+  options: { cwd: string },
+): Promise<FlaggedPolicy> {
+  const merge = new Merge(loaded, await Deno.realPath(options.cwd));
+  const { policy } = loaded;
+  merge.set("/agent", "--agent", flags.agent === undefined ? undefined : merge.path(flags.agent));
+  for (const name of new Set(flags.tool)) {
+    if (!(policy.tools ?? []).includes(name)) merge.append("/tools", "--tool", name);
+  }
+  await addRoots(merge, flags);
+  for (const path of flags.osvFixture ?? []) merge.append("/network/fixtures", "--osv-fixture", merge.path(path));
+  addCache(merge, flags);
+  merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
+    value: flags.namedNetworkRetryAttempts,
+    before: policy.network?.retry?.attempts ?? 0,
+  });
+  const budget = (name: keyof Budgets, flag: string, value: number | undefined): void =>
+    merge.raise(`/budgets/${name}`, flag, { value, before: policy.budgets?.[name] ?? BUDGETS[name].value });
+  budget("toolArgBytes", "--max-tool-arg-bytes", flags.maxToolArgBytes);
+  budget("toolResultBytes", "--max-tool-result-bytes", flags.maxToolResultBytes);
+  budget("toolTimeoutMs", "--tool-timeout-ms", flags.toolTimeoutMs);
+  addIsolation(merge, flags);
+  return await merge.finish();
+}
+
+async function addRoots(merge: Merge, flags: PolicyFlags): Promise<void> {
+  const include = flags.fsReadInclude ?? [];
+  const exclude = flags.fsReadExclude ?? [];
+  const roots = flags.fsRead ?? [];
+  if (include.length > 0 && roots.length === 0) {
+    throw new UsageError(
+      "usage_needs_flag",
+      "Cannot use --fs-read-include: it needs --fs-read, whose folders it narrows",
+    );
+  }
+  for (const root of roots) {
+    const isFile = await isRegularFile(resolvePath(merge.cwd, root));
+    const at = merge.append("/fs/read", "--fs-read", {
+      root: merge.path(root),
+      ...(include.length > 0 && !isFile ? { include } : {}),
+      ...(exclude.length > 0 && !isFile ? { exclude } : {}),
+    });
+    merge.from(`${at}/include`, "--fs-read-include");
+    merge.from(`${at}/exclude`, "--fs-read-exclude");
+  }
+  if (roots.length === 0 && exclude.length > 0) {
+    const known = merge.loaded.policy.fs?.read ?? [];
+    if (known.length === 0) {
+      throw new UsageError(
+        "usage_needs_flag",
+        "Cannot use --fs-read-exclude: there is no read root that it could narrow",
+      );
+    }
+    for (const index of known.keys()) {
+      for (const pattern of exclude) merge.narrow(`/fs/read/${index}/exclude`, "--fs-read-exclude", pattern);
+    }
+  }
+  for (const root of new Set(flags.fsWrite)) {
+    merge.append("/fs/write", "--fs-write", { root: merge.path(root) });
+  }
+}
+
+function addCache(merge: Merge, flags: PolicyFlags): void {
+  const { network } = merge.loaded.policy;
+  const dir = flags.namedNetworkCacheDir;
+  merge.set("/network/cache/dir", "--named-network-cache-dir", dir === undefined ? undefined : merge.path(dir));
+  if (dir !== undefined) merge.adds("--named-network-cache-dir");
+  const mode = flags.namedNetworkCacheMode;
+  merge.set("/network/cache/mode", "--named-network-cache-mode", mode);
+  if (mode !== undefined && mode !== "offline" && network?.cache?.mode === "offline") {
+    merge.adds("--named-network-cache-mode");
+  }
+  const before = network?.cache === undefined ? 0 : network.cache.maxAgeMs ?? Infinity;
+  merge.raise("/network/cache/maxAgeMs", "--named-network-cache-max-age-ms", {
+    value: flags.namedNetworkCacheMaxAgeMs,
+    before,
+  });
+  merge.set("/network/cache/maxEntries", "--named-network-cache-max-entries", flags.namedNetworkCacheMaxEntries);
+}
+
+function addIsolation(merge: Merge, flags: PolicyFlags): void {
+  if (flags.worker === true && flags.isolation !== undefined && flags.isolation !== "worker") {
+    throw new UsageError("usage_contradiction", `Cannot use --worker with --isolation=${flags.isolation}: choose one`);
+  }
+  const isolation = flags.worker === true ? "worker" : flags.isolation;
+  if (isolation === undefined) return;
+  const flag = flags.worker === true ? "--worker" : "--isolation";
+  merge.set("/isolation", flag, isolation);
+  const before = merge.loaded.policy.isolation ?? "process";
+  if (ISOLATIONS.indexOf(isolation) > ISOLATIONS.indexOf(before)) merge.adds(flag);
+}
+
+async function isRegularFile(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isFile;
+  } catch {
+    return false;
+  }
+}
+
+/** A mutable JSON object or list, while flags are put into it. */
+type Mutable = { [key: string]: unknown };
+
+/** A policy's value while flags are added, and which value came from which flag. */
+class Merge {
+  readonly loaded: LoadedPolicy;
+  readonly cwd: string;
+  readonly #value: Mutable;
+  readonly #origins = new Map<string, string>();
+  readonly #added = new Set<string>();
+
+  constructor(loaded: LoadedPolicy, cwd: string) {
+    this.loaded = loaded;
+    this.cwd = cwd;
+    this.#value = structuredClone(loaded.policy) as Mutable;
+  }
+
+  /** A flag's path as the merged policy must spell it: as typed where both are relative to the same folder. */
+  path(text: string): string {
+    const malformed = pathProblem(text) !== null;
+    return malformed || this.cwd === this.loaded.base ? text : resolvePath(this.cwd, text);
+  }
+
+  adds(flag: string): void {
+    this.#added.add(flag);
+  }
+
+  from(pointer: string, flag: string): void {
+    this.#origins.set(pointer, flag);
+  }
+
+  set(pointer: string, flag: string, value: unknown): void {
+    if (value === undefined) return;
+    const parts = pointer.split("/").slice(1);
+    const last = parts.pop() ?? "";
+    this.#at(parts)[last] = value;
+    this.from(pointer, flag);
+  }
+
+  /** Sets a number; more than before is added authority. */
+  raise(pointer: string, flag: string, { value, before }: { value: number | undefined; before: number }): void {
+    this.set(pointer, flag, value);
+    if (value !== undefined && value > before) this.adds(flag);
+  }
+
+  /** Appends to a list; returns the JSON Pointer of the new element. */
+  append(pointer: string, flag: string, value: unknown): string {
+    this.adds(flag);
+    return this.narrow(pointer, flag, value);
+  }
+
+  /** As `append`, where the element takes authority away. */
+  narrow(pointer: string, flag: string, value: unknown): string {
+    const parts = pointer.split("/").slice(1);
+    const last = parts.pop() ?? "";
+    const holder = this.#at(parts);
+    const list = (holder[last] ?? []) as unknown[];
+    holder[last] = [...list, value];
+    const at = `${pointer}/${list.length}`;
+    this.from(at, flag);
+    return at;
+  }
+
+  async finish(): Promise<FlaggedPolicy> {
+    const { loaded } = this;
+    const nameOf = (pointer: string): string => this.#origin(pointer) ?? loaded.nameOf(pointer);
+    const positionOf = (pointer: string): Position =>
+      this.#origin(pointer) === undefined ? loaded.positionOf(pointer) : COMMAND_LINE;
+    const value = this.#value as unknown as JsonObject;
+    const policy: Policy = checkShape(value as Json, { nameOf, positionOf, keyPositionOf: positionOf });
+    return {
+      added: [...this.#added],
+      loaded: {
+        ...loaded,
+        policy,
+        sha256: this.#origins.size === 0 && loaded.sha256 !== "" ? loaded.sha256 : await digestPolicy(value),
+        nameOf,
+        positionOf,
+        isOperators: (pointer) => this.#origin(pointer) !== undefined || loaded.isOperators(pointer),
+      },
+    };
+  }
+
+  /** The flag of the value at a pointer, or of the nearest value around it. */
+  #origin(pointer: string): string | undefined {
+    for (const [at, flag] of [...this.#origins].toReversed()) if (isInside(at, pointer)) return flag;
+    return undefined;
+  }
+
+  #at(parts: readonly string[]): Mutable {
+    let at = this.#value;
+    for (const part of parts) {
+      at[part] ??= {};
+      at = at[part] as Mutable;
+    }
+    return at;
+  }
+}

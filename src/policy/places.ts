@@ -1,0 +1,44 @@
+/**
+ * The folders that a plan's places stand for on this machine.
+ *
+ * @module
+ */
+import { sha256 } from "../json.ts";
+import { resolvePath } from "../authority/path.ts";
+import type { Places } from "../plan/plan.ts";
+
+/** Letters of the project's id: enough that two projects of one user never share a state folder. */
+const ID_LENGTH = 16;
+
+/**
+ * Finds the places for a project.
+ *
+ * @param project Absolute real path.
+ * @param env Variables of the launcher: `XDG_STATE_HOME` if it is absolute, else `HOME`, says where state lives.
+ */
+export async function placesOf(project: string, env: (name: string) => string | undefined): Promise<Places> {
+  const twokey = decodeURIComponent(new URL("../..", import.meta.url).pathname).replace(/\/$/, "");
+  const xdg = env("XDG_STATE_HOME");
+  const home = env("HOME");
+  const base = xdg?.startsWith("/") ? xdg : resolvePath(home?.startsWith("/") ? home : "/tmp", ".local/state");
+  const id = (await sha256(project)).slice(0, ID_LENGTH);
+  return {
+    project,
+    twokey: await Deno.realPath(twokey),
+    state: await realFolder(resolvePath(base, `twokey/${id}`)),
+  };
+}
+
+/** The real spelling of a folder that may not exist yet: that of the nearest folder above it. */
+async function realFolder(path: string): Promise<string> {
+  for (let at = path, tail = "";;) {
+    try {
+      return resolvePath(await Deno.realPath(at), `./${tail}`);
+    } catch {
+      if (at === "/") return path;
+      const slash = at.lastIndexOf("/");
+      tail = `${at.slice(slash + 1)}/${tail}`;
+      at = slash === 0 ? "/" : at.slice(0, slash);
+    }
+  }
+}
