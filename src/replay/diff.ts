@@ -84,7 +84,7 @@ export async function diffAudits(left: string, right: string): Promise<ReplayDif
   const calls = changes(before.calls, after.calls, {
     key: callKey,
     same: sameCall,
-    alike: (a, b) => a.tool === b.tool,
+    kind: ({ tool }) => tool,
   });
   const events = changes(before.events, after.events, { key: eventKey, same: () => true, kind: () => "event" });
   return {

@@ -49,8 +49,13 @@ export function summaryLines(summary: ReplaySummary, options: SummaryOptions = {
   const log = escapeText(withoutProject(summary.audit_log, project));
   lines.push(`audit     ${log}`);
   lines.push(`head      ${summary.verification.head}`);
-  lines.push(style.dim(`replay    ${escapeText(options.replayCommand ?? "twokey replay")} ${log}`));
+  lines.push(style.dim(`replay    ${escapeText(options.replayCommand ?? "twokey replay")} ${shellWord(log)}`));
   return lines;
+}
+
+/** Quotes a word for a POSIX shell where it needs it. */
+function shellWord(text: string): string {
+  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function endLine({ run }: ReplaySummary, style: Style): string {
