@@ -13,7 +13,7 @@ import { DataError } from "../errors.ts";
 import { canonical, utf8Length } from "../json.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { KEPT_HEADERS, type RawReply } from "./raw_reply.ts";
-import { positionAt, positionOf } from "./json_position.ts";
+import { positionOf, syntaxErrorAt } from "./json_position.ts";
 
 /** What the list of OSV queries stands for. */
 const OSV_QUERY_URL = "https://api.osv.dev/v1/query";
@@ -144,10 +144,7 @@ function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    // V8 names the offset in some of its messages; where it does not, the text ended too early
-    const offset = cause instanceof SyntaxError ? /at position ([0-9]+)/.exec(cause.message)?.[1] : undefined;
-    const at = positionAt(text, offset === undefined ? text.length : Number(offset));
-    throw fault(file, at, "it is not JSON", cause);
+    throw fault(file, syntaxErrorAt(text), "it is not JSON", cause);
   }
 }
 

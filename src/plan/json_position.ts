@@ -7,7 +7,11 @@
 /** Whatever stands between two tokens. */
 const SPACE = /[ \t\r\n]*/y;
 /** One string, number or keyword. */
-const SCALAR = /"(?:[^"\\]|\\.)*"|[^\s,\]}]+/y;
+const SCALAR = /"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,\]}]+/y;
+/** One token of RFC 8259: a string, another scalar, or a mark of structure. */
+const TOKEN =
+  // deno-lint-ignore no-control-regex -- control characters are what a JSON string must not hold
+  /("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|([{}[\],:])/y;
 
 /**
  * Finds the value at `path` in valid JSON text: 1-based line and column of its first character. Keys that repeat count
@@ -21,6 +25,48 @@ export function positionOf(text: string, path: readonly (string | number)[]): { 
     const inner = child(text, at, part);
     if (inner === undefined) break;
     at = inner;
+  }
+  return positionAt(text, at);
+}
+
+/**
+ * Finds the first character that no JSON text could have there; the end of the text if it only stops too early.
+ *
+ * JSON.parse knows, but names the place in some of its messages only.
+ */
+export function syntaxErrorAt(text: string): { line: number; column: number } {
+  const open: ("{" | "[")[] = [];
+  // What may come: a value, a key, ":", or "," and an end; `first` also admits the end of an empty container
+  let expected: "value" | "key" | "colon" | "next" = "value";
+  let first = false;
+  let at = skipSpace(text, 0);
+  while (at < text.length) {
+    TOKEN.lastIndex = at;
+    const [token, string, scalar, mark] = TOKEN.exec(text) ?? [];
+    if (token === undefined) break;
+    const container = open.at(-1);
+    const closes = container === "{" ? "}" : container === "[" ? "]" : undefined;
+    if (mark !== undefined && mark === closes && (expected === "next" || first)) {
+      open.pop();
+      expected = "next";
+      first = false;
+    } else if (expected === "value" && (mark === "{" || mark === "[")) {
+      open.push(mark);
+      expected = mark === "{" ? "key" : "value";
+      first = true;
+    } else if (
+      (expected === "value" && (string ?? scalar) !== undefined) || (expected === "key" && string !== undefined)
+    ) {
+      expected = expected === "value" ? "next" : "colon";
+      first = false;
+    } else if (expected === "colon" && mark === ":") {
+      expected = "value";
+    } else if (expected === "next" && mark === "," && container !== undefined) {
+      expected = container === "{" ? "key" : "value";
+    } else {
+      break;
+    }
+    at = skipSpace(text, at + token.length);
   }
   return positionAt(text, at);
 }

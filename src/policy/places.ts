@@ -14,13 +14,14 @@ const ID_LENGTH = 16;
  * Finds the places for a project.
  *
  * @param project Absolute real path.
- * @param env Variables of the launcher: `XDG_STATE_HOME` if it is absolute, else `HOME`, says where state lives.
+ * @param env Variables of the launcher: `XDG_STATE_HOME` if it is absolute, else `HOME`, says where state lives; with neither, a
+ * folder that cannot be created, so that nothing is ever kept where others can write
  */
 export async function placesOf(project: string, env: (name: string) => string | undefined): Promise<Places> {
   const twokey = decodeURIComponent(new URL("../..", import.meta.url).pathname).replace(/\/$/, "");
   const xdg = env("XDG_STATE_HOME");
   const home = env("HOME");
-  const base = xdg?.startsWith("/") ? xdg : resolvePath(home?.startsWith("/") ? home : "/tmp", ".local/state");
+  const base = xdg?.startsWith("/") ? xdg : resolvePath(home?.startsWith("/") ? home : "/nonexistent", ".local/state");
   const id = (await sha256(project)).slice(0, ID_LENGTH);
   return {
     project,
