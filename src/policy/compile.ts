@@ -7,7 +7,7 @@ import { deepFreeze, type JsonObject } from "../json.ts";
 import { isInside, nameOf } from "../authority/path.ts";
 import type { Budgets, NetworkPlan, Plan } from "../plan/plan.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
-import { defaultBudgets } from "./budgets.ts";
+import { defaultBudgets } from "../plan/budgets.ts";
 import { Check, quote } from "./check.ts";
 import { planFiles, planUnsafe } from "./check_paths.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";

@@ -8,7 +8,7 @@ import { type Position, UsageError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { isInside, pathProblem, resolvePath } from "../authority/path.ts";
 import type { Budgets, Isolation } from "../plan/plan.ts";
-import { BUDGETS } from "./budgets.ts";
+import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
 import type { Policy } from "./schema.ts";
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { sha256 } from "../json.ts";
-import { resolvePath } from "../authority/path.ts";
+import { nameOf, parentOf, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
 
 /** Letters of the project's id: enough that two projects of one user never share a state folder. */
@@ -32,14 +32,13 @@ export async function placesOf(project: string, env: (name: string) => string | 
 
 /** The real spelling of a folder that may not exist yet: that of the nearest folder above it. */
 async function realFolder(path: string): Promise<string> {
-  for (let at = path, tail = "";;) {
+  let tail = "";
+  for (let at = path;; at = parentOf(at)) {
     try {
       return resolvePath(await Deno.realPath(at), `./${tail}`);
     } catch {
       if (at === "/") return path;
-      const slash = at.lastIndexOf("/");
-      tail = `${at.slice(slash + 1)}/${tail}`;
-      at = slash === 0 ? "/" : at.slice(0, slash);
+      tail = `${nameOf(at)}/${tail}`;
     }
   }
 }

@@ -8,7 +8,7 @@
 import * as v from "valibot";
 import type { JsonObject } from "../json.ts";
 import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
-import { BUDGETS, type BudgetSpec } from "./budgets.ts";
+import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Budgets } from "../plan/plan.ts";
+import type { Budgets } from "./plan.ts";
 
 /** One budget; all bounds are inclusive. */
 export interface BudgetSpec {

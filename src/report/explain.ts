@@ -1,0 +1,230 @@
+/**
+ * A plan in words, for somebody who did not write the policy.
+ *
+ * @module
+ */
+import { describeKeys, KEY_TABLE, maybeKeyRow } from "../authority/keys.ts";
+import type { Position } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { BUDGETS } from "../plan/budgets.ts";
+import type { Plan, PlannedTool } from "../plan/plan.ts";
+
+/** Where a value of the policy stands; from the loaded policy. */
+export type PositionOf = (pointer: string) => Position;
+
+/** One thing that the plan grants or limits. */
+export interface Explained {
+  readonly what: string;
+  /** `file:line` of the policy. */
+  readonly at: string;
+  /** Tools that can use it. */
+  readonly tools?: readonly string[];
+  /** What stops anything beyond it. */
+  readonly beyond?: string;
+}
+
+/** A plan explained, by heading. */
+export interface Explanation {
+  readonly name: string;
+  readonly sections: readonly { readonly title: string; readonly lines: readonly Explained[] }[];
+  /** What a reader might assume and must not. */
+  readonly notes: readonly string[];
+}
+
+/** Explains a plan as text: lines of at most some 120 characters, no colours, ends with a line feed. */
+export function explainPlan(plan: Plan, positionOf: PositionOf): string {
+  const { name, sections, notes } = explain(plan, positionOf);
+  const lines = [`Policy "${name}" (${plan.policy.path ?? "command line"}), digest ${plan.policy.sha256}`];
+  for (const section of sections) {
+    lines.push("", `${section.title}:`);
+    if (section.lines.length === 0) lines.push("  nothing");
+    for (const { what, at, tools, beyond } of section.lines) {
+      const by = tools === undefined ? "" : ` by ${tools.join(", ")}`;
+      lines.push(`  ${what}${by}${at === "" ? "" : `   [${at}]`}`);
+      if (beyond !== undefined) lines.push(`      ${beyond}`);
+    }
+  }
+  lines.push("", "Keys:");
+  const width = Math.max(...KEY_TABLE.map(({ title }) => title.length));
+  for (const row of KEY_TABLE) lines.push(`  ${row.title.padEnd(width)}  ${describeKeys(row)}`);
+  if (notes.length > 0) lines.push("", "Mind:", ...notes.map((note) => `  ${note}`));
+  return lines.join("\n") + "\n";
+}
+
+/** Explains a plan as JSON: the same sections, and the key table. */
+export function explainJson(plan: Plan, positionOf: PositionOf): JsonObject {
+  const { name, sections, notes } = explain(plan, positionOf);
+  return JSON.parse(JSON.stringify({
+    name,
+    policy: plan.policy,
+    isolation: plan.isolation,
+    sections,
+    keys: KEY_TABLE,
+    notes,
+  }));
+}
+
+/** Takes a plan apart into what may be read, written, reached, run and spent. */
+export function explain(plan: Plan, positionOf: PositionOf): Explanation {
+  const at = (pointer: string): string => {
+    const { file, line } = positionOf(pointer);
+    return `${file}:${line}`;
+  };
+  return {
+    name: plan.name,
+    sections: [
+      { title: "May be called", lines: explainTools(plan, at) },
+      { title: "May be read", lines: explainReads(plan, at) },
+      { title: "May be written", lines: explainWrites(plan, at) },
+      { title: "May be reached", lines: explainNetwork(plan, at) },
+      { title: "May be run", lines: explainRun(plan, at) },
+      { title: "Variables that may be read", lines: plan.env.map((what) => ({ what, at: at("/network") })) },
+      { title: "Denied or asked although granted", lines: explainGate(plan, at) },
+      { title: "May be spent", lines: explainBudgets(plan, at) },
+      { title: "Expected of the run", lines: explainExpected(plan, at) },
+      { title: "Accepted risks", lines: explainUnsafe(plan, at) },
+    ],
+    notes: notesOf(plan),
+  };
+}
+
+type At = (pointer: string) => string;
+
+function explainTools(plan: Plan, at: At): Explained[] {
+  return Object.entries(plan.tools).map(([name, tool]) => ({
+    what: `${name} (${tool.family}), each call within ${tool.timeoutMs} ms`,
+    at: at(tool.rule),
+  }));
+}
+
+function explainReads(plan: Plan, at: At): Explained[] {
+  const tools = namesOf(plan, ({ fs }) => fs === "read");
+  const names = plan.fs.secret.filter((entry) => !/^[$/]/.test(entry)).join(", ");
+  return plan.fs.read.map(({ root, include, exclude, rule }) => ({
+    what: [
+      root,
+      ...(include.length === 0 ? [] : [`only ${include.join(", ")}`]),
+      ...(exclude.length === 0 ? [] : [`never ${exclude.join(", ")}`]),
+    ].join("; "),
+    at: at(rule),
+    tools,
+    beyond: `outside: ${keysOf("read_outside")}; patterns and links: ${keysOf("read_excluded")}; ` +
+      `never unless named: ${names}`,
+  }));
+}
+
+function explainWrites(plan: Plan, at: At): Explained[] {
+  const tools = namesOf(plan, ({ fs }) => fs === "write");
+  const written = plan.fs.write.map(({ root, rule }) => ({
+    what: `new files below ${root}`,
+    at: at(rule),
+    tools,
+    beyond: `outside: ${keysOf("write_outside")}; overwriting and links: ${keysOf("overwrite")}; ` +
+      `never: ${plan.fs.protected.join(", ")}`,
+  }));
+  const cache = plan.network.cache;
+  if (cache === null) return written;
+  return [...written, { what: `answers of network tools below ${cache.dir}`, at: at("/network/cache") }];
+}
+
+function explainNetwork(plan: Plan, at: At): Explained[] {
+  const { fixtures, cache } = plan.network;
+  const endpoints = Object.entries(plan.tools).flatMap(([name, { endpoints, rule }]) =>
+    Object.values(endpoints).map(({ method, url }) => ({ what: `${method} ${url}`, at: at(rule), tools: [name] }))
+  );
+  if (fixtures.length > 0) {
+    return fixtures.map(({ path, sha256 }, i) => ({
+      what: `no host: answers come from ${path} (sha256 ${sha256.slice(0, 12)}…)`,
+      at: at(`/network/fixtures/${i}`),
+      tools: namesOf(plan, ({ endpoints }) => Object.keys(endpoints).length > 0),
+    }));
+  }
+  if (cache?.mode === "offline" && endpoints.length > 0) {
+    return endpoints.map((entry) => ({ ...entry, what: `no host: ${entry.what} from the cache only` }));
+  }
+  return endpoints.map((entry) => ({
+    ...entry,
+    beyond: `other hosts: ${keysOf("connect_other_host")}; other paths: ${keysOf("connect_other_path")}; ` +
+      `private addresses: ${keysOf("connect_private")}`,
+  }));
+}
+
+function explainRun(plan: Plan, at: At): Explained[] {
+  if (plan.agent === null) return [];
+  const { entry, modules } = plan.agent;
+  const bound = plan.isolation === "process"
+    ? "a process of its own: processor time and memory are bounded"
+    : "the host's process: processor time and memory are bounded for both together only";
+  return [{
+    what: `the agent ${entry} (${modules.length} modules) in isolation ${plan.isolation}`,
+    at: at("/agent"),
+    beyond: `${bound}; other programs: ${keysOf("spawn")}`,
+  }];
+}
+
+function explainGate(plan: Plan, at: At): Explained[] {
+  return plan.gate.map(({ effect, kind, tools, match, rule }) => ({
+    what: `${effect} ${kind} ${match}`,
+    at: at(rule),
+    tools: tools.length === 0 ? ["every tool"] : tools,
+  }));
+}
+
+function explainBudgets(plan: Plan, at: At): Explained[] {
+  return Object.entries(BUDGETS).map(([name, { what, unit, value }]) => {
+    const planned = plan.budgets[name as keyof Plan["budgets"]];
+    return {
+      what: `${what}: ${planned} ${unit}${planned === value ? " (default)" : ""}`,
+      at: planned === value ? "" : at(`/budgets/${name}`),
+    };
+  });
+}
+
+function explainExpected(plan: Plan, at: At): Explained[] {
+  return [
+    ...Object.entries(plan.expectEvents).map(([kind, least]) => ({
+      what: `at least ${least} events ${kind}`,
+      at: at(`/expectEvents/${kind.replaceAll("~", "~0").replaceAll("/", "~1")}`),
+    })),
+    ...plan.expectDenials.map(({ tool, code, rule }) => ({
+      what: `a denial of ${tool}${code === null ? "" : ` with ${code}`}`,
+      at: at(rule),
+    })),
+  ];
+}
+
+function explainUnsafe(plan: Plan, at: At): Explained[] {
+  return plan.unsafe.map(({ path, reason, expires }) => ({
+    what: `${path} lies outside the project: ${reason}${expires === null ? "" : ` (until ${expires})`}`,
+    at: at("/unsafe/outside"),
+  }));
+}
+
+function notesOf(plan: Plan): string[] {
+  const notes: string[] = [];
+  if (plan.network.proxy !== null) {
+    notes.push(
+      `Requests go through the proxy in ${plan.network.proxy.fromEnv}: it resolves names, so key 1 does not see addresses`,
+    );
+  }
+  if (plan.network.ca !== null) {
+    notes.push("Further certificate authorities are trusted: whoever holds one can answer for any host");
+  }
+  if (plan.network.ipv6) {
+    notes.push("IPv6 is on: private IPv6 addresses behind a declared name are not checked by key 1");
+  }
+  if (plan.isolation !== "process") {
+    notes.push(`Isolation ${plan.isolation}: a busy agent is stopped by ending the host, not on its own`);
+  }
+  if (plan.gate.some(({ effect }) => effect === "ask")) notes.push("An ask rule without an approver is a denial");
+  return notes;
+}
+
+function namesOf(plan: Plan, fits: (tool: PlannedTool) => boolean): string[] {
+  return Object.entries(plan.tools).filter(([, tool]) => fits(tool)).map(([name]) => name);
+}
+
+function keysOf(act: string): string {
+  const row = maybeKeyRow(act);
+  return row === undefined ? "no key" : describeKeys(row);
+}
