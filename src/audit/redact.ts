@@ -206,14 +206,14 @@ function base64Core(bytes: Uint8Array, shift: number): string {
 /** A secret in a text: where it starts, and where it ends. */
 type Span = readonly [from: number, to: number];
 
-/** Finds every occurrence of every pattern, overlapping ones too, and joins those that touch. */
+/** Finds every occurrence of every pattern, overlapping ones too, and joins those that overlap. */
 function spansOf(text: string, patterns: readonly string[]): Span[] {
   const found: [number, number][] = [];
   for (const pattern of patterns) {
     for (let at = text.indexOf(pattern); at !== -1; at = text.indexOf(pattern, at + 1)) {
       const last = found.at(-1);
       // A repeated letter matches itself at every place: one span, not a million.
-      if (last !== undefined && at >= last[0] && at <= last[1]) last[1] = Math.max(last[1], at + pattern.length);
+      if (last !== undefined && at >= last[0] && at < last[1]) last[1] = Math.max(last[1], at + pattern.length);
       else found.push([at, at + pattern.length]);
     }
   }
@@ -222,7 +222,7 @@ function spansOf(text: string, patterns: readonly string[]): Span[] {
   const joined: [number, number][] = [];
   for (const [from, to] of found) {
     const last = joined.at(-1);
-    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
+    if (last !== undefined && from < last[1]) last[1] = Math.max(last[1], to);
     else joined.push([from, to]);
   }
   return joined;
@@ -288,15 +288,16 @@ class Scrubber implements ScrubStream {
   }
 }
 
-/** Puts the covered start of a text before its spans, joined with those that touch it. */
+/** Puts the covered start of a text before its spans, joined with those that overlap it. */
 function joinCovered(covered: number, spans: readonly Span[]): Span[] {
   let to = covered;
   const rest: Span[] = [];
   for (const span of spans) {
-    if (span[0] <= to) to = Math.max(to, span[1]);
+    if (span[0] < to) to = Math.max(to, span[1]);
     else rest.push(span);
   }
-  return [[0, to], ...rest];
+  // It starts before the text: also a cut at its very start goes through it.
+  return [[-1, to], ...rest];
 }
 
 /** Levels and keys that a shape shows, at most. */
