@@ -56,9 +56,10 @@ interface Ground {
 export function openArtifacts(run: RunContext): Artifacts {
   const { plan, places } = run;
   const [first] = plan.fs.write;
-  const ground = first && {
-    root: absolute(first.root, places),
-    isProtected: makePlaceMatcher(plan.fs.protected, places, { below: places.project, followPlaces: true }),
+  const root = first && absolute(first.root, places);
+  const ground = root === undefined ? undefined : {
+    root,
+    isProtected: makePlaceMatcher(plan.fs.protected, places, { below: root, followPlaces: true }),
   };
   const paths = new WeakMap<Requirement, readonly string[]>();
   return Object.freeze({
@@ -141,10 +142,33 @@ function refusalOf({ root, isProtected }: Ground, segments: readonly string[]): 
   return isCanonical(deepest) ? undefined : "symlink_refused";
 }
 
+/**
+ * Whether the nearest folder above a missing one is spelled without a link. Folders above the write root may lie outside
+ * of what this process may look at: then what the compiler found stands, and the root is looked at once it is made.
+ */
 function nearestIsCanonical(path: string): boolean {
   let place = path;
-  while (place !== "/" && lookAt(place) === undefined) place = parentOf(place);
-  return isCanonical(place);
+  while (place !== "/" && !isThereOrHidden(place)) place = parentOf(place);
+  return isCanonicalOrHidden(place);
+}
+
+function isThereOrHidden(path: string): boolean {
+  try {
+    return lookAt(path) !== undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) return true;
+    throw error;
+  }
+}
+
+function isCanonicalOrHidden(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) return true;
+    throw error;
+  }
+  return isCanonical(path);
 }
 
 function write(
@@ -187,9 +211,9 @@ function write(
 /** Makes a folder and the ones above it that are missing, one at a time, each in a real folder. */
 function makeFolder(call: CallContext, folder: string): void {
   const missing: string[] = [];
-  for (let place = folder; place !== "/" && lookAt(place) === undefined; place = parentOf(place)) missing.push(place);
+  for (let place = folder; place !== "/" && !isThereOrHidden(place); place = parentOf(place)) missing.push(place);
   for (const place of missing.reverse()) {
-    if (!isCanonical(parentOf(place))) throw deny(call, "symlink_refused");
+    if (!isCanonicalOrHidden(parentOf(place))) throw deny(call, "symlink_refused");
     try {
       Deno.mkdirSync(place);
     } catch (error) {

@@ -1,55 +1,51 @@
 /**
- * Rules about places that stand under every grant: what no tool may write, what no tool may read.
+ * Rules that stand under every grant: what no tool may write, what no tool may read.
  *
  * @module
  */
-import { makeGlob } from "../authority/glob.ts";
+import { makeNameFinder } from "../authority/names.ts";
 import { isInside, relativeTo } from "../authority/path.ts";
+import { isPlace } from "../plan/key1.ts";
 import { absolute, type Places, type PortablePath } from "../plan/plan.ts";
 
-/** Whether an absolute, normal path is one of the places or lies below one. */
+/** Whether an absolute, normal path is one of the places, has one of the names in it, or lies below either. */
 export type PlaceMatcher = (path: string) => boolean;
 
 /** Options of {@linkcode makePlaceMatcher}. */
 export interface PlaceOptions {
-  /** The absolute folder below which patterns without a place match, at any depth unless they hold a slash. */
+  /** The absolute folder below which names match, at any depth. What lies above it is not judged by its name. */
   readonly below: string;
   /** Also match what a place leads to at the time of asking, where it is or goes through a link. */
   readonly followPlaces?: boolean;
+  /** Whether a path relative to `below` is exempt from the names: the policy spells it out. */
+  isExempt?(relative: string): boolean;
 }
 
 /**
- * Compiles a list of places. An entry is a portable or absolute path, maybe with wildcards in its last components, or a
- * pattern without a place (`.env*`). A place is matched by name, whether it exists or not, and under any spelling that a
- * case-folding or normalising file system would take for the same name: the rules refuse, so a match too many is safe.
+ * Compiles `Plan.fs.protected` or `Plan.fs.secret`. A place is matched whether it exists or not, and places and names
+ * under any spelling that a case-folding or normalising file system would take for the same: the rules refuse, so a
+ * match too many is safe.
  */
 export function makePlaceMatcher(
   entries: readonly PortablePath[],
   places: Places,
   options: PlaceOptions,
 ): PlaceMatcher {
-  const literals: string[] = [];
-  const globs: { readonly base: string; readonly matches: (path: string) => boolean }[] = [];
-  for (const entry of entries) {
-    const path = absolute(entry, places).replace(/\/+$/, "");
-    if (!path.startsWith("/")) {
-      globs.push({ base: foldPath(options.below), matches: makeGlob(foldPath(path)) });
-      continue;
-    }
-    // The place in front may hold any character; what the entry adds to it may be a pattern.
-    const added = entry.startsWith("${") ? entry.replace(/\/+$/, "").split("/").slice(1) : path.split("/").slice(1);
-    const wild = added.findIndex((segment) => /[*?[]/.test(segment));
-    literals.push(path);
-    if (wild < 0) continue;
-    const tail = "/" + added.slice(wild).join("/");
-    globs.push({ base: foldPath(path.slice(0, -tail.length) || "/"), matches: makeGlob(foldPath(tail)) });
-  }
+  const { below, followPlaces = false } = options;
+  const literals = entries.filter(isPlace).map((entry) => absolute(entry, places));
   const folded = literals.map(foldPath);
+  const findName = makeNameFinder(entries.filter((entry) => !isPlace(entry)).map(foldPath));
   return (path) => {
     const asked = foldPath(path);
     if (folded.some((place) => isInside(place, asked))) return true;
-    if (globs.some(({ base, matches }) => isInside(base, asked) && matches(relativeTo(base, asked)))) return true;
-    return options.followPlaces === true && literals.some((place) => isInside(foldPath(realPlace(place)), asked));
+    if (followPlaces && literals.some((place) => isInside(foldPath(realPlace(place)), asked))) return true;
+    if (!isInside(below, path)) return false;
+    const components = relativeTo(below, path).split("/");
+    const foldedComponents = components.map(foldPath);
+    for (let at = findName(foldedComponents); at >= 0; at = findName(foldedComponents, at + 1)) {
+      if (options.isExempt?.(components.slice(0, at + 1).join("/")) !== true) return true;
+    }
+    return false;
   };
 }
 

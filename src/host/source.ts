@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isNamed } from "../authority/names.ts";
 import { isInside, nameOf, relativeTo } from "../authority/path.ts";
 import type { Requirement } from "../authority/requirement.ts";
 import type { RecordBody } from "../audit/record.ts";
@@ -56,7 +57,10 @@ export function collectSource(run: RunContext): Source {
   const roots = plan.fs.read.map((read) => {
     const root = openRoot(read, absolute(read.root, places));
     try {
-      const isSecret = makePlaceMatcher(plan.fs.secret, places, { below: root.canonical });
+      const isSecret = makePlaceMatcher(plan.fs.secret, places, {
+        below: root.canonical,
+        isExempt: (relative) => isNamed(read.include, relative),
+      });
       walkRoot(root, { include: read.include, exclude: read.exclude, isSecret }, allowance);
     } catch (error) {
       throw rootError(read, error);
@@ -190,7 +194,8 @@ function resolveListing(
     return [refuse(selections, lookups, path ?? ".", refusalAt(barrier))];
   }
   return found.map(({ root, path }) => {
-    const target = root.isFile ? root.canonical : joinPath(root.canonical, path);
+    // Names were collected under the grant of the root, so that is what a listing of any part of it needs.
+    const target = root.canonical;
     const description = path === "" ? root.label : path;
     return Object.freeze({ requirement: select(selections, target, description, { listing: { root, path } }) });
   });

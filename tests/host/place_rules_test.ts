@@ -5,7 +5,7 @@ import { withTree } from "./run_context.ts";
 const PLACES = { project: "/home/.env-user/p", twokey: "/opt/twokey", state: "/state" };
 
 Deno.test("makePlaceMatcher() matches places and what lies below them, by whole components", () => {
-  const matches = makePlaceMatcher(["${project}/.git", "${state}", "/abs/x/"], PLACES, { below: PLACES.project });
+  const matches = makePlaceMatcher(["${project}/.git", "${state}", "/abs/x"], PLACES, { below: PLACES.project });
   for (const path of ["/home/.env-user/p/.git", "/home/.env-user/p/.git/config", "/state/a", "/abs/x", "/abs/x/y"]) {
     assert.ok(matches(path), path);
   }
@@ -15,20 +15,20 @@ Deno.test("makePlaceMatcher() matches places and what lies below them, by whole 
 });
 
 Deno.test("makePlaceMatcher() matches names below its folder at any depth, and none above it", () => {
-  const matches = makePlaceMatcher([".env*", "*.pem", "keys/"], PLACES, { below: PLACES.project });
-  for (const name of [".env", "a/.ENV.local", "x.PEM", "a/b/c.pem", ".env.d/inner", "keys", "keys/a", "a/keys/b"]) {
+  const matches = makePlaceMatcher([".env*", "*.pem", ".git/config"], PLACES, { below: PLACES.project });
+  for (const name of [".env", "a/.ENV.local", "x.PEM", "a/b/c.pem", ".env.d/inner", ".git/config", "sub/.git/config"]) {
     assert.ok(matches(`${PLACES.project}/${name}`), name);
   }
-  for (const name of ["env", "a.env", "x.pem.txt", "src/a.ts"]) assert.ok(!matches(`${PLACES.project}/${name}`), name);
+  for (const name of ["env", "a.env", "x.pem.txt", "config", ".git/HEAD"]) {
+    assert.ok(!matches(`${PLACES.project}/${name}`), name);
+  }
   assert.ok(!matches("/home/other/.env"));
 });
 
-Deno.test("makePlaceMatcher() matches wildcards in the last components of a place", () => {
-  const matches = makePlaceMatcher(["${project}/**/*.policy.jsonc", "/abs/*/x"], PLACES, { below: PLACES.project });
-  for (const path of [`${PLACES.project}/a.policy.jsonc`, `${PLACES.project}/b/c/a.policy.jsonc`, "/abs/q/x/y"]) {
-    assert.ok(matches(path), path);
-  }
-  for (const path of ["/elsewhere/a.policy.jsonc", "/abs/x", "/abs/q/r/x"]) assert.ok(!matches(path), path);
+Deno.test("makePlaceMatcher() exempts exactly what is spelled out", () => {
+  const matches = makePlaceMatcher([".env*"], PLACES, { below: "/r", isExempt: (relative) => relative === "a/.env" });
+  assert.ok(!matches("/r/a/.env"));
+  for (const path of ["/r/.env", "/r/b/.env", "/r/a/.ENV", "/r/a/.env/.env.local"]) assert.ok(matches(path), path);
 });
 
 Deno.test("makePlaceMatcher() follows a place that is a link, as the link stands when asked", () =>

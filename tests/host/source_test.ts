@@ -274,6 +274,17 @@ Deno.test("ResolveRead.source() matches a doubled separator after collapsing it"
     assert.equal(await refusal(source, ".//.env"), "secret_name");
   }));
 
+Deno.test("collectSource() admits a secret name that the policy spells out", () =>
+  withTree(async (dir) => {
+    await plant(dir, { ".env.example": "1", ".env": "2", "sub/.env.example": "3" });
+    const fs = { read: [{ root: ".", include: ["/.env.example", "**"] }], secret: [".env*"] };
+    assert.deepEqual(kinds(list(collect(dir, fs))), {
+      ".env": "secret/secret_name",
+      ".env.example": "text/admitted",
+      "sub/.env.example": "secret/secret_name",
+    });
+  }));
+
 Deno.test("ResolveRead.source() refuses a name in two roots until the root is named", () =>
   withTree(async (dir) => {
     await plant(dir, { "one/x": "1", "two/x": "2", "two/y": "3" });
@@ -328,6 +339,8 @@ Deno.test("ResolveRead.sources() narrows to a folder or a file, by whole compone
       const targets = source.resolve.sources(path, root);
       assert.deepEqual(targets.map((target) => target.requirement.refusal), ["fs_read_path_not_admitted"]);
     }
+    assert.deepEqual(source.resolve.sources("docs/sub").map((target) => target.requirement.description), ["docs/sub"]);
+    assert.deepEqual(source.resolve.sources("docs/sub").map((target) => target.requirement.target), [dir]);
     assert.deepEqual(source.resolve.sources().map((target) => target.requirement.target), [dir]);
   }));
 
