@@ -5,6 +5,7 @@
  */
 import type { RawReply } from "../plan/raw_reply.ts";
 import type { Json } from "../json.ts";
+import { MAX_DEPTH } from "../membrane/copy.ts";
 import type { Reply } from "../tool/powers.ts";
 import { parseRetryAfter } from "./retry.ts";
 
@@ -30,9 +31,6 @@ export interface NetworkFailure {
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
-
-/** Deepest nesting of an answer; real ones stay below 20. */
-const MAX_DEPTH = 100;
 
 /** Judges an answer: only a 2xx status with a JSON body is one. */
 export function judge(raw: RawReply, nowMs: number): { readonly reply: Reply } | { readonly failure: NetworkFailure } {
@@ -81,7 +79,7 @@ export function overBudget(limit: number): NetworkFailure {
   return { kind: "response_byte_budget", message: `the answer is larger than ${limit} bytes`, retryable: false };
 }
 
-/** Counts brackets outside strings: cheaper than a parse, and nothing deep is ever built. */
+/** Counts brackets outside strings, to the depth that may cross to an agent: cheaper than a parse, and nothing deep is ever built. */
 function nestsDeeper(text: string, limit: number): boolean {
   let depth = 0;
   let inString = false;

@@ -11,7 +11,7 @@ import { startTlsWorld } from "../net/tls_world.ts";
 type CachePlan = NonNullable<NetworkPlan["cache"]>;
 
 const PLAN: CachePlan = { dir: "${state}/cache", mode: "read-through", maxAgeMs: null, maxEntries: null };
-const RAW: RawReply = { status: 200, headers: { etag: '"1"' }, text: '{"vulns":[],"é":"\\u0000"}', bytes: 27 };
+const RAW: RawReply = { status: 200, headers: { etag: '"1"' }, text: '{"vulns":[],"é":"\\u0000"}', bytes: 26 };
 const LIMIT = 1_000;
 
 function request(change: Partial<CacheRequest> = {}): CacheRequest {
