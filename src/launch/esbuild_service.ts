@@ -106,21 +106,21 @@ export async function runEsbuild(build: ServiceBuild): Promise<ServiceResult> {
   } catch (cause) {
     throw failed("it cannot be started", cause);
   }
-  const deadline = { passed: false };
-  const timer = setTimeout(() => {
-    deadline.passed = true;
-    kill(child);
-  }, build.timeoutMs);
   const writer = child.stdin.getWriter();
+  const reader = child.stdout.getReader();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(failed(`it did not end within ${build.timeoutMs} ms`)),
+    build.timeoutMs,
+  );
   try {
-    return await converse(build, writer, child.stdout);
+    return await Promise.race([converse(build, writer, reader), late.promise]);
   } catch (cause) {
-    if (deadline.passed) throw failed(`it did not end within ${build.timeoutMs} ms`, cause);
     throw cause instanceof TwokeyError ? cause : failed("it ended early", cause);
   } finally {
     clearTimeout(timer);
     kill(child);
-    await Promise.allSettled([writer.abort(), child.status]);
+    await Promise.allSettled([writer.abort(), reader.cancel(), child.status]);
   }
 }
 
@@ -139,7 +139,7 @@ function kill(child: Deno.ChildProcess): void {
 async function converse(
   build: ServiceBuild,
   writer: WritableStreamDefaultWriter<Uint8Array>,
-  stdout: ReadableStream<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
 ): Promise<ServiceResult> {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => {}); // the race below may be over when it rejects
@@ -151,7 +151,7 @@ async function converse(
   };
   const read = async (): Promise<ServiceResult> => {
     let greeted = false;
-    for await (const packet of packets(stdout, build.packetBytes)) {
+    for await (const packet of packets(reader, build.packetBytes)) {
       if (!greeted) {
         greeted = true;
         const version = new TextDecoder().decode(packet);
@@ -272,10 +272,15 @@ function attributes(value: Value | undefined): ReadonlyMap<string, string> {
 }
 
 /** Cuts the stream into packets: a length of four bytes, little-endian, then as many bytes. */
-async function* packets(stream: ReadableStream<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
-  let rest = new Uint8Array(64 * 1024);
+async function* packets(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array> {
+  let rest = new Uint8Array(64 * 1024); // bounded: a longer packet is refused by its length alone
   let used = 0;
-  for await (const chunk of stream) {
+  for (;;) {
+    const { value: chunk } = await reader.read();
+    if (chunk === undefined) return;
     if (used + chunk.length > rest.length) {
       const grown = new Uint8Array(Math.max(rest.length * 2, used + chunk.length));
       grown.set(rest.subarray(0, used));

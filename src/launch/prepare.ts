@@ -10,9 +10,10 @@ import { absolute } from "../plan/plan.ts";
 import { compile } from "../policy/compile.ts";
 import { inspect } from "../policy/inspect.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
+import { placesOf } from "../policy/places.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import manifestsJson from "../tools/manifests.json" with { type: "json" };
-import { denoDir, findPlaces } from "./places.ts";
+import { denoDir } from "./places.ts";
 
 /** The manifests of every shipped tool. */
 export const MANIFESTS: ToolManifests = manifestsJson as unknown as ToolManifests;
@@ -40,14 +41,14 @@ export interface PrepareOptions {
 
 /** Compiles a policy without its agent: what `validate` and `explain` need. */
 export async function compilePolicy(loaded: LoadedPolicy): Promise<CompiledPolicy> {
-  const places = await findPlaces(loaded.project);
+  const places = await placesOf(loaded.project, (name) => Deno.env.get(name));
   const facts = await inspect(loaded, { places, denoDir: denoDir(), nowMs: Date.now() });
   return { loaded, places, plan: compile({ loaded, manifests: MANIFESTS, facts, modules: null }) };
 }
 
 /** Compiles a policy and bundles its agent. */
 export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions = {}): Promise<PreparedRun> {
-  const places = await findPlaces(loaded.project);
+  const places = await placesOf(loaded.project, (name) => Deno.env.get(name));
   const { agent } = loaded.policy;
   const factsLater = inspect(loaded, { places, denoDir: denoDir(), nowMs: Date.now() });
   if (options.code !== undefined) {

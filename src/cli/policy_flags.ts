@@ -1,0 +1,112 @@
+/**
+ * The flags that say what a policy says, as `run` and `call` take them.
+ *
+ * @module
+ */
+import { UsageError } from "../errors.ts";
+import type { Isolation } from "../plan/plan.ts";
+import { type PolicyFlags, policyFromFlags, withFlags } from "../policy/from_flags.ts";
+import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
+
+/** Flags of every command that runs something. */
+export interface RunFlags {
+  readonly policy?: string;
+  readonly tool?: readonly string[];
+  readonly fsRead?: readonly string[];
+  readonly fsReadInclude?: readonly string[];
+  readonly fsReadExclude?: readonly string[];
+  readonly fsWrite?: readonly string[];
+  readonly osvFixture?: readonly string[];
+  readonly namedNetworkCacheDir?: string;
+  readonly namedNetworkCacheMode?: string;
+  readonly namedNetworkCacheMaxAgeMs?: number;
+  readonly namedNetworkCacheMaxEntries?: number;
+  readonly namedNetworkRetryAttempts?: number;
+  readonly maxToolArgBytes?: number;
+  readonly maxToolResultBytes?: number;
+  readonly toolTimeoutMs?: number;
+  readonly worker: boolean;
+  readonly isolation?: Isolation;
+  readonly runsDir?: string;
+}
+
+const many = (brief: string, placeholder: string) =>
+  ({ kind: "parsed", parse: nonEmpty, brief, placeholder, optional: true, variadic: true }) as const;
+const one = (brief: string, placeholder: string) =>
+  ({ kind: "parsed", parse: nonEmpty, brief, placeholder, optional: true }) as const;
+const count = (brief: string, placeholder: string) =>
+  ({ kind: "parsed", parse: wholeNumber, brief, placeholder, optional: true }) as const;
+
+/** The specification of {@linkcode RunFlags} for the argument parser. */
+export const RUN_FLAGS = {
+  policy: one("Policy file; without it the flags below are the policy", "file"),
+  tool: many("Grants a tool by name", "name"),
+  fsRead: many("Folder or file that may be read", "path"),
+  fsReadInclude: many("Pattern of files below --fs-read to admit, as in .gitignore", "glob"),
+  fsReadExclude: many("Pattern of files to leave out, as in .gitignore", "glob"),
+  fsWrite: many("Folder in which writeArtifact may create files", "folder"),
+  osvFixture: many("Recorded answers; with them nothing else is asked", "file"),
+  namedNetworkCacheDir: one("Folder that keeps answers of the network tools", "folder"),
+  namedNetworkCacheMode: one("read-through (default) or offline", "mode"),
+  namedNetworkCacheMaxAgeMs: count("Age in milliseconds at which a kept answer is stale", "ms"),
+  namedNetworkCacheMaxEntries: count("Kept answers for each tool, at most", "n"),
+  namedNetworkRetryAttempts: count("Further tries of a request that failed in passing, 0 to 3", "n"),
+  maxToolArgBytes: count("UTF-8 bytes of one call's arguments, at most", "bytes"),
+  maxToolResultBytes: count("UTF-8 bytes of one call's result, at most", "bytes"),
+  toolTimeoutMs: count("Deadline of one call in milliseconds", "ms"),
+  worker: { kind: "boolean", brief: "The same as --isolation=worker", default: false, withNegated: false },
+  isolation: {
+    kind: "enum",
+    values: ["process", "worker", "compartment"],
+    brief: "Where agent code runs",
+    optional: true,
+  },
+  runsDir: one("Folder for the run's log; default .twokey/runs in the project", "folder"),
+} as const;
+
+function nonEmpty(text: string): string {
+  if (text === "") throw new TypeError("a value is needed");
+  return text;
+}
+
+function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) throw new TypeError("a whole number is needed");
+  return number;
+}
+
+/** A policy as the command line names it. */
+export interface NamedPolicy {
+  readonly loaded: LoadedPolicy;
+  /** Flags that add authority to what the file grants. */
+  readonly added: readonly string[];
+}
+
+/** Loads what the flags name: a policy file with flags added, or a policy made of flags alone. */
+export async function loadNamed(flags: RunFlags, options: { readonly agent?: string } = {}): Promise<NamedPolicy> {
+  if (flags.worker && flags.isolation !== undefined && flags.isolation !== "worker") {
+    throw new UsageError("usage_conflict", `Cannot use --worker with --isolation=${flags.isolation}: name one of them`);
+  }
+  const { policy, runsDir: _, ...rest } = flags;
+  const words: PolicyFlags = { ...rest, ...(options.agent === undefined ? {} : { agent: options.agent }) };
+  if (policy === undefined) return { loaded: await policyFromFlags(words, Deno.cwd()), added: [] };
+  return await withFlags(await loadPolicy(policy), words, { cwd: Deno.cwd() });
+}
+
+/** The default policy: `agent.policy.jsonc` in this folder or the nearest one above it that is a project. */
+export async function findDefaultPolicy(): Promise<string | undefined> {
+  const { findProject } = await import("../policy/load.ts");
+  const here = Deno.cwd();
+  for (const folder of new Set([here, await findProject(await Deno.realPath(here))])) {
+    const path = `${folder}/${DEFAULT_POLICY}`;
+    try {
+      if ((await Deno.stat(path)).isFile) return path;
+    } catch {
+      // not there
+    }
+  }
+  return undefined;
+}
+
+/** The only policy that is found by name. */
+export const DEFAULT_POLICY = "agent.policy.jsonc";

@@ -1,0 +1,56 @@
+/**
+ * What is seen of a run while it goes on: one line that is written over on a terminal, nothing elsewhere.
+ *
+ * @module
+ */
+import type { RecordBody } from "../audit/record.ts";
+import { escapeText } from "../report/escape.ts";
+import { err } from "./io.ts";
+
+/** Between two paints; faster than this nobody reads. */
+const PAINT_MS = 80;
+const CLEAR_LINE = "\r\x1b[2K";
+
+/** The live line of a run. */
+export class Progress {
+  readonly #live: boolean;
+  #calls = 0;
+  #denied = 0;
+  #paintedAt = 0;
+  #painted = false;
+
+  constructor({ quiet }: { readonly quiet: boolean }) {
+    this.#live = !quiet && Deno.stderr.isTerminal();
+  }
+
+  /** Takes one record. */
+  saw({ type, tool }: RecordBody): void {
+    if (type === "tool_call") this.#calls++;
+    else if (type === "tool_denial") this.#denied++;
+    else return;
+    if (this.#live && performance.now() - this.#paintedAt > PAINT_MS) this.#paint(String(tool));
+  }
+
+  /** Prints a line above the live one. */
+  print(line: string): void {
+    this.#clear();
+    err(`${line}\n`);
+  }
+
+  /** Takes the live line away. */
+  end(): void {
+    this.#clear();
+  }
+
+  #paint(tool: string): void {
+    const denied = this.#denied === 0 ? "" : `, ${this.#denied} denied`;
+    err(`${CLEAR_LINE}  ${this.#calls} calls${denied}  ${escapeText(tool, { max: 40 })}`);
+    this.#painted = true;
+    this.#paintedAt = performance.now();
+  }
+
+  #clear(): void {
+    if (this.#painted) err(CLEAR_LINE);
+    this.#painted = false;
+  }
+}

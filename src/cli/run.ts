@@ -1,0 +1,222 @@
+/**
+ * `twokey run`: an agent under its policy, from the grants to the summary.
+ *
+ * @module
+ */
+import { buildCommand } from "@stricli/core";
+import type { RecordBody } from "../audit/record.ts";
+import { DataError, type ExitCode, UsageError } from "../errors.ts";
+import { dropGroundwork, execute, type Executed, startGroundwork } from "../launch/execute.ts";
+import { type PreparedRun, prepareRun } from "../launch/prepare.ts";
+import { judge, Tally, type Verdict } from "../launch/verdict.ts";
+import type { LoadedPolicy } from "../policy/load.ts";
+import { escapeText } from "../report/escape.ts";
+import { command, type Context, JSON_FLAG } from "./command.ts";
+import { err, out, outJson, styleFor } from "./io.ts";
+import { findDefaultPolicy, loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
+import { Progress } from "./progress.ts";
+
+interface Flags extends RunFlags {
+  readonly json: boolean;
+  readonly locked: boolean;
+  readonly failOnDenial: boolean;
+  readonly live: boolean;
+}
+
+async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
+  const groundwork = startGroundwork();
+  let prepared: PreparedRun;
+  let locked: boolean;
+  try {
+    const named = await nameRun(flags, agent);
+    locked = await isLocked(flags, named);
+    if (locked && named.added.length > 0) {
+      throw new DataError("locked_flags", `Cannot run locked: ${named.added.join(", ")} adds authority to the policy`, {
+        fix: "Put it into the policy, review it, and run `twokey policy lock`",
+      });
+    }
+    prepared = await prepareRun(flags.live ? withoutFixtures(named.loaded) : named.loaded, {
+      onProgress: (line) => err(`${line}\n`),
+    });
+    if (locked) {
+      const { assertLocked } = await import("../policy/lock.ts");
+      await assertLocked(prepared);
+    }
+  } catch (error) {
+    await dropGroundwork(groundwork);
+    throw error;
+  }
+  const { grantLines } = await import("../report/grants.ts");
+  if (!flags.json) out(`${grantLines(prepared.plan, { style: styleFor(Deno.stdout) }).join("\n")}\n\n`);
+  const tally = new Tally();
+  const progress = new Progress({ quiet: flags.json });
+  const executed = await execute(prepared, {
+    groundwork,
+    ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
+    start: { command: "run", locked },
+    onRecord: (body: RecordBody) => {
+      tally.saw(body);
+      progress.saw(body);
+    },
+    onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
+  });
+  progress.end();
+  const verdict = judge({
+    reason: executed.end.reason,
+    denials: tally.denials,
+    expected: prepared.plan.expectDenials,
+    done: tally.done,
+    failOnDenial: flags.failOnDenial || locked,
+    failOnNothing: locked,
+  });
+  await report(flags, { prepared, executed, verdict });
+  return verdict.exit;
+}
+
+/** What the command line names: a policy file, a policy of flags, or the project's default policy. */
+async function nameRun(flags: Flags, agent: string | undefined): Promise<NamedPolicy> {
+  const named = agent === undefined ? {} : { agent };
+  if (flags.policy !== undefined || agent !== undefined || hasPolicyFlags(flags)) return await loadNamed(flags, named);
+  const policy = await findDefaultPolicy();
+  if (policy === undefined) {
+    throw new UsageError(
+      "usage_no_policy",
+      "Cannot run: there is no agent.policy.jsonc here; name a policy with --policy, or start with `twokey init`",
+    );
+  }
+  return await loadNamed({ ...flags, policy });
+}
+
+function hasPolicyFlags({ tool, fsRead, fsWrite, osvFixture }: Flags): boolean {
+  return [tool, fsRead, fsWrite, osvFixture].some((list) => list !== undefined && list.length > 0);
+}
+
+/** A lock holds where it is asked for, and in CI wherever one could stand: `CI` may only tighten. */
+async function isLocked(flags: Flags, { loaded }: NamedPolicy): Promise<boolean> {
+  const inCi = Deno.env.get("CI") === "true";
+  if (!flags.locked && !inCi) return false;
+  const { findLock } = await import("../policy/lock.ts");
+  if (await findLock(loaded) === undefined) {
+    const why = flags.locked ? "--locked was given" : "CI=true is set";
+    throw new DataError("lock_missing", `Cannot run: ${why} and there is no agent.lock.json beside the policy`, {
+      fix: `Run \`twokey policy lock${
+        loaded.file === null ? "" : ` ${loaded.file}`
+      }\`, review agent.lock.json and commit it`,
+    });
+  }
+  return true;
+}
+
+/** The same policy, asking the pinned endpoints where it names recorded answers. */
+function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
+  const { network, ...policy } = loaded.policy;
+  if (network === undefined) return loaded;
+  const { fixtures: _, ...live } = network;
+  return { ...loaded, policy: { ...policy, network: live } };
+}
+
+async function report(
+  flags: Flags,
+  { prepared, executed, verdict }: { prepared: PreparedRun; executed: Executed; verdict: Verdict },
+): Promise<void> {
+  const [{ replayAudit }, { summaryLines }] = await Promise.all([
+    import("../replay/replay.ts"),
+    import("../report/summary.ts"),
+  ]);
+  const { end, runId, auditPath } = executed;
+  const summary = await replayAudit(auditPath, { head: end.head });
+  if (flags.json) {
+    const { status, reason, error, head, inFlight, control } = end;
+    outJson({
+      run_id: runId,
+      status,
+      reason,
+      exit: verdict.exit,
+      error,
+      control,
+      audit: auditPath,
+      head,
+      in_flight: inFlight,
+      unexpected_denials: verdict.unexpected,
+      missing_denials: verdict.missing.map(({ tool, code }) => ({ tool, code })),
+      did_nothing: verdict.didNothing,
+      summary,
+    });
+    return;
+  }
+  const style = styleFor(Deno.stdout);
+  const lines = summaryLines(summary, {
+    style,
+    project: prepared.places.project,
+    expects: ({ tool, reason }) =>
+      prepared.plan.expectDenials.some((one) => one.tool === tool && (one.code === null || one.code === reason)),
+  });
+  out(`${lines.join("\n")}\n`);
+  for (const { tool, code } of verdict.missing) {
+    out(
+      `${style.bad("missing")}   the policy expects a denial of ${escapeText(tool)}${
+        code === null ? "" : ` (${code})`
+      }\n`,
+    );
+  }
+  if (end.error !== undefined) {
+    const { name, message, stack } = end.error;
+    const where = typeof stack === "string" && stack !== "" ? stack : `${String(name)}: ${String(message)}`;
+    out(
+      `${style.bad("agent")}     ${
+        where.split("\n").slice(0, 8).map((line) => escapeText(line)).join("\n          ")
+      }\n`,
+    );
+  }
+  if (end.control !== undefined) out(`${style.bad("control")}   ${escapeText(end.control.message)}\n`);
+}
+
+/** The command. */
+export const runCommand = buildCommand<Flags, [string?], Context>({
+  docs: {
+    brief: "Run an agent under its policy",
+    fullDescription: [
+      "Runs an agent under its policy: `agent.policy.jsonc` of this project, the file that --policy names, or a policy",
+      "made of the flags. Prints what the policy grants, what was denied and the line that would allow it, and a summary.",
+      "",
+      "EXAMPLES",
+      "  twokey run",
+      "  twokey run --policy policies/demo/agent.policy.jsonc",
+      "  twokey run agent.ts --tool=listFiles --tool=readFile --fs-read=docs",
+    ].join("\n"),
+  },
+  parameters: {
+    flags: {
+      ...RUN_FLAGS,
+      ...JSON_FLAG,
+      locked: {
+        kind: "boolean",
+        brief: "Refuse anything that differs from agent.lock.json; on where CI=true",
+        default: false,
+        withNegated: false,
+      },
+      failOnDenial: {
+        kind: "boolean",
+        brief: "Exit 77 where a call was denied that the policy does not expect; on when locked",
+        default: false,
+        withNegated: false,
+      },
+      live: {
+        kind: "boolean",
+        brief: "Ask the pinned endpoints where the policy names recorded answers",
+        default: false,
+        withNegated: false,
+      },
+    },
+    positional: {
+      kind: "tuple",
+      parameters: [{
+        parse: String,
+        brief: "Agent module, in place of the policy's",
+        placeholder: "agent",
+        optional: true,
+      }],
+    },
+  },
+  func: command(runAgent),
+});

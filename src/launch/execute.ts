@@ -1,0 +1,243 @@
+/**
+ * Executes a prepared run: makes its folders, gathers its inputs, compiles its flags, launches it.
+ *
+ * @module
+ */
+import type { RecordBody } from "../audit/record.ts";
+import { ControlError, InputError } from "../errors.ts";
+import { digest, type Json, type JsonObject } from "../json.ts";
+import { hostFlags } from "../plan/flags.ts";
+import type { Key1Options } from "../plan/key1.ts";
+import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
+import { type ChannelPaths, makeChannels } from "./channels.ts";
+import { assertPlatform, launch, type RunEnd } from "./launch.ts";
+import { denoDir } from "./places.ts";
+import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
+import { type BaseSystem, findBaseSystem } from "./spawn.ts";
+import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
+
+/** A run that was started early, while its policy was still being read. */
+export interface Groundwork {
+  readonly channels: Promise<ChannelPaths>;
+  readonly base: Promise<BaseSystem>;
+}
+
+/** Starts what needs no policy. */
+export function startGroundwork(): Groundwork {
+  assertPlatform();
+  const channels = makeChannels();
+  // Whoever awaits it hears of a failure; until then it is not unhandled.
+  channels.catch(() => {});
+  return { channels, base: findBaseSystem() };
+}
+
+/** Drops what was started for a run that does not come. */
+export async function dropGroundwork({ channels }: Groundwork): Promise<void> {
+  try {
+    await Deno.remove((await channels).dir, { recursive: true });
+  } catch {
+    // it was never made
+  }
+}
+
+/** Options of {@linkcode execute}. */
+export interface ExecuteOptions {
+  readonly groundwork: Groundwork;
+  /** Folder for the run's own folder; the default is `.twokey/runs` in the project. */
+  readonly runsDir?: string;
+  /** Further fields of `run_start`. */
+  readonly start?: JsonObject;
+  onRecord(body: RecordBody): void;
+  onStderr(source: "host" | "agent", line: string): void;
+}
+
+/** An executed run. */
+export interface Executed {
+  readonly end: RunEnd;
+  readonly runId: string;
+  /** Absolute path of the audit log. */
+  readonly auditPath: string;
+}
+
+/** Executes a prepared run. @throws {AuditError} If its log cannot be written. */
+export async function execute(prepared: PreparedRun, options: ExecuteOptions): Promise<Executed> {
+  const { plan, places } = prepared;
+  const clock = Date.now();
+  const runId = makeRunId(clock);
+  const seed = crypto.getRandomValues(new Uint8Array(16)).toHex();
+  const [base, channels, fixtures, caPem, proxy] = await Promise.all([
+    options.groundwork.base,
+    options.groundwork.channels,
+    readFixtures(plan, places),
+    readCa(plan, places),
+    readProxy(plan),
+    makePrivateDir(places.state),
+  ]);
+  const [auditDir, key] = await Promise.all([
+    makeRunDir(prepared, runId, options.runsDir),
+    cacheKey(places.state),
+    makeRoots(plan, places),
+  ]);
+  const start = await startRecord(prepared, { clock, seed, proxy, extra: options.start ?? {} });
+  const end = await launch({
+    plan,
+    places,
+    base,
+    channels,
+    hostFlags: hostFlags(plan, places, { ...proxy, ...fifoGrants(channels, plan) }),
+    hostEnv: hostEnv(plan),
+    hostMain: `${places.twokey}/src/host/main.ts`,
+    agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
+    code: prepared.code,
+    fixtures,
+    cacheKey: key,
+    caPem,
+    runId,
+    auditPath: `${auditDir}/audit.jsonl`,
+    start,
+    clock,
+    seed,
+    onRecord: options.onRecord,
+    onStderr: options.onStderr,
+  });
+  return { end, runId, auditPath: `${auditDir}/audit.jsonl` };
+}
+
+/** `YYYYMMDD-HHMMSS-<6 letters or digits>`: sorts by time, unique on this machine. */
+function makeRunId(clock: number): string {
+  const time = new Date(clock).toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
+  return `${time}-${crypto.getRandomValues(new Uint8Array(3)).toHex()}`;
+}
+
+async function makeRunDir({ loaded, places }: PreparedRun, runId: string, runsDir?: string): Promise<string> {
+  if (runsDir !== undefined) {
+    const dir = `${await Deno.realPath(await ensureDir(runsDir))}/${runId}`;
+    await Deno.mkdir(dir, { mode: 0o700 });
+    return dir;
+  }
+  const inState = `${places.state}/runs/${runId}`;
+  if (loaded.file === null || !await isWritable(places.project)) {
+    await makePrivateDir(inState);
+    return inState;
+  }
+  const dir = `${places.project}/.twokey/runs/${runId}`;
+  // The checkout is somebody else's data: a link in the place of `.twokey` must not decide where the log goes.
+  await makeDir(dir, { above: places.project, mode: 0o700 });
+  await ignoreInGit(`${places.project}/.twokey`);
+  return dir;
+}
+
+async function ensureDir(path: string): Promise<string> {
+  await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+  return path;
+}
+
+async function isWritable(folder: string): Promise<boolean> {
+  try {
+    const probe = `${folder}/.twokey`;
+    await Deno.mkdir(probe, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    return error instanceof Deno.errors.AlreadyExists && await canWriteInto(`${folder}/.twokey`);
+  }
+}
+
+async function canWriteInto(folder: string): Promise<boolean> {
+  try {
+    await Deno.remove(await Deno.makeTempDir({ dir: folder, prefix: "probe-" }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function ignoreInGit(folder: string): Promise<void> {
+  try {
+    await Deno.writeTextFile(`${folder}/.gitignore`, "*\n", { createNew: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+  }
+}
+
+/** Makes the folders that the host may write into; the host itself cannot make what lies above them. */
+async function makeRoots(plan: Plan, places: Places): Promise<void> {
+  for (const { root } of plan.fs.write) {
+    const path = absolute(root, places);
+    await makeDir(path, { above: path.startsWith(`${places.project}/`) ? places.project : "/", mode: 0o755 });
+  }
+  const { cache } = plan.network;
+  if (cache !== null) await makePrivateDir(absolute(cache.dir, places));
+}
+
+async function startRecord(
+  { plan, places }: PreparedRun,
+  { clock, seed, proxy, extra }: { clock: number; seed: string; proxy: Key1Options; extra: JsonObject },
+): Promise<JsonObject> {
+  const { agent, budgets, isolation, name, policy, tools, unsafe, expectDenials, expectEvents } = plan;
+  return {
+    name,
+    policy,
+    plan: await digest(plan),
+    agent: agent === null ? null : { entry: agent.entry, modules: agent.modules as unknown as Json },
+    tools: Object.fromEntries(Object.entries(tools).map(([tool, { manifest }]) => [tool, manifest])),
+    isolation,
+    deno: Deno.version.deno,
+    platform: `${Deno.build.os}-${Deno.build.arch}`,
+    flags: hostFlags(plan, places, { portable: true, ...(proxy.proxyAddress === undefined ? {} : proxy) }),
+    clock,
+    seed,
+    budgets: { ...budgets },
+    expect_denials: expectDenials.map(({ tool, code }) => ({ tool, code })),
+    expect_events: { ...expectEvents },
+    unsafe: unsafe.map((grant) => ({ ...grant, path: portable(grant.path, places) })),
+    ...extra,
+  };
+}
+
+function fifoGrants(channels: ChannelPaths, { isolation }: Plan): Key1Options {
+  const { records, answers, agentToHost, hostToAgent } = channels;
+  const process = isolation === "process";
+  return {
+    extraRead: process ? [answers, agentToHost] : [answers],
+    extraWrite: process ? [records, hostToAgent] : [records],
+  };
+}
+
+/** The host's environment: the variables that the plan names, Deno's cache, and a canary that nobody was granted. */
+function hostEnv(plan: Plan): Record<string, string> {
+  const cache = denoDir();
+  const env: Record<string, string> = { TWOKEY_CANARY: "visible", ...(cache === null ? {} : { DENO_DIR: cache }) };
+  for (const name of plan.env) {
+    const value = Deno.env.get(name);
+    if (value !== undefined) env[name] = value;
+  }
+  return env;
+}
+
+/** The address of the proxy that a plan names, as it is in the caller's environment now. */
+async function readProxy({ network: { proxy } }: Plan): Promise<Key1Options> {
+  if (proxy === null) return {};
+  const value = Deno.env.get(proxy.fromEnv);
+  if (value === undefined || value === "") {
+    throw new InputError("proxy_unset", `Cannot use the proxy: the variable "${proxy.fromEnv}" is not set`);
+  }
+  const url = URL.parse(value);
+  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    throw new ControlError(
+      "control_proxy",
+      `Cannot use the proxy: the variable "${proxy.fromEnv}" must hold http://host:port or https://host:port`,
+    );
+  }
+  const port = url.port === "" ? (url.protocol === "http:" ? "80" : "443") : url.port;
+  return { proxyAddress: `${url.hostname}:${port}`, proxyResolved: await resolve(url.hostname) };
+}
+
+async function resolve(hostname: string): Promise<string[]> {
+  if (/^[\d.]+$/.test(hostname) || hostname.startsWith("[")) return [];
+  if (hostname === "localhost") return ["127.0.0.1"];
+  try {
+    return await Deno.resolveDns(hostname, "A");
+  } catch {
+    return [];
+  }
+}
