@@ -75,7 +75,10 @@ const FLAGS = [
   "--log-override:direct-eval=error",
 ] as const;
 
-/** Everything beside the modules that decides what comes out; part of the cache's key. */
+/**
+ * Everything beside the modules that decides what comes out; part of the cache's key. Its number counts up whenever
+ * this module or `sesSafe` prints something else for the same modules.
+ */
 const RECIPE = ["agent bundle 1", ...FLAGS] as const;
 
 const LOADERS: ReadonlyMap<string, "ts" | "js" | "json"> = new Map([

@@ -82,7 +82,7 @@ const REFUSALS: readonly [name: string, source: string, position: string, code: 
   [
     "a private eval",
     "export class A {\n  #eval() {}\n  b = () => this.#eval();\n}",
-    "agent.ts:2:3",
+    "agent.ts:2:4",
     "agent_text_refused",
   ],
   ["a raw template", "export const o = String.raw`a\n -->`;", "agent.ts:2:2", "agent_text_refused"],
@@ -263,6 +263,7 @@ const LANGUAGE = {
     "class Most extends More {}",
     "let count = 3; const down: number[] = [];",
     "while (count-->0) down.push(count);",
+    "const here = typeof this;",
     "const top = await Promise.resolve('top' as string satisfies string);",
     "export const other = `<!-- ${top} --> eval (x) import /* y */`;",
     "export { other as 'a \"-->\" name' };",
@@ -270,7 +271,7 @@ const LANGUAGE = {
     "  return [data, even(10), plain, later, Color, Size.Small, Space.inner, names, new Most(1).act(), new Most(2).secret,",
     "    new Most(3).kept, down, top, other, /<!--(?=-->)|[<!--z]|import(x)|eval(y)/.source.length > 0,",
     "    ['a-->b', '<!--', 'import(x)', 'eval(y)', 'importx', '$'].map((x) => /^(?:<!--|.*-->b|import(\\(x\\))|eval(\\(y\\))|[ -<!--\\$]+)$/.test(x)),",
-    "    [3, 2, 1].toSorted(), typeof this, 10n ** 20n + ''];",
+    "    [3, 2, 1].toSorted(), here, typeof this, 10n ** 20n + ''];",
     "}",
   ].join("\n"),
   "data.json": '{"text":"<!-- import(x) -->","__proto__":{"own":1},"deep":[1,{"eval(":true}]}',
@@ -330,7 +331,7 @@ Deno.test("bundleAgent() caches by what every module holds", async () => {
       async (project) => {
         const options = { entry: `${project}/agent.ts`, project, cacheDir };
         const first = await bundleAgent(options);
-        const [name, ...others] = Array.from(Deno.readDirSync(cacheDir), (entry) => entry.name);
+        const [name, ...others] = await Array.fromAsync(Deno.readDir(cacheDir), (entry) => entry.name);
         assert.ok(name !== undefined && others.length === 0);
         const file = `${cacheDir}/${name}`;
         assert.equal(((await Deno.stat(file)).mode ?? 0) & 0o777, 0o600);
@@ -388,6 +389,16 @@ Deno.test("bundleAgent() caches by what every module holds", async () => {
   } finally {
     await Deno.remove(cacheDir, { recursive: true });
   }
+});
+
+Deno.test("bundleAgent() takes a project that is named through a symlink, by its real path", async () => {
+  await withProject({ "real/agent.ts": "export default () => 1;" }, async (folder) => {
+    await Deno.symlink(`${folder}/real`, `${folder}/link`);
+    for (const [entry, project] of [["link", "link"], ["real", "link"], ["link", "link/"]]) {
+      const bundle = await bundleAgent({ entry: `${folder}/${entry}/agent.ts`, project: `${folder}/${project}` });
+      assert.deepEqual(bundle.modules.map(({ path }) => path), [`${folder}/real/agent.ts`]);
+    }
+  });
 });
 
 Deno.test("bundleAgent() works without a usable cache folder", async () => {

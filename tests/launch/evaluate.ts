@@ -53,13 +53,9 @@ export function dataUrl(code: string): string {
 /** Evaluates a bundle in a new compartment and calls its default export; locks this realm down the first time. */
 export async function evaluateInCompartment(code: string): Promise<Evaluated> {
   lockRealm();
-  const exported = await new Compartment({ globals: {}, __options__: true }).evaluate(sesWrap(code)) as {
-    default: () => unknown;
-  };
-  return {
-    result: JSON.parse(JSON.stringify(await exported.default())),
-    exports: Object.keys(exported).filter((name) => name !== "default").sort(),
-  };
+  const exported = await evaluateText(sesWrap(code)) as { default: () => unknown };
+  const { default: main, ...rest } = exported; // called without a receiver, as a module's export is
+  return { result: JSON.parse(JSON.stringify(await main())), exports: Object.keys(rest).sort() };
 }
 
 /** Evaluates any expression in a new compartment. */
