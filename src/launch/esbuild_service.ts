@@ -11,9 +11,7 @@
  * @module
  */
 import { ControlError, TwokeyError } from "../errors.ts";
-
-/** A value of the protocol. Numbers are unsigned 32-bit integers. */
-type Value = null | boolean | number | string | Uint8Array | readonly Value[] | { readonly [key: string]: Value };
+import { decodePacket, encodePacket, PacketError, packets, type PacketValue } from "./esbuild_packet.ts";
 
 /** Where a message points: 1-based line, 0-based column in UTF-8 bytes. */
 export interface ServiceLocation {
@@ -116,7 +114,8 @@ export async function runEsbuild(build: ServiceBuild): Promise<ServiceResult> {
   try {
     return await Promise.race([converse(build, writer, reader), late.promise]);
   } catch (cause) {
-    throw cause instanceof TwokeyError ? cause : failed("it ended early", cause);
+    if (cause instanceof TwokeyError) throw cause;
+    throw failed(cause instanceof PacketError ? cause.message : "it ended early", cause);
   } finally {
     clearTimeout(timer);
     kill(child);
@@ -143,10 +142,10 @@ async function converse(
 ): Promise<ServiceResult> {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => {}); // the race below may be over when it rejects
-  const send = (id: number, isResponse: boolean, value: Value): void => {
+  const send = (id: number, isResponse: boolean, value: PacketValue): void => {
     writer.write(encodePacket(id, isResponse, value)).catch(broken.reject);
   };
-  const answer = async (id: number, request: ReadonlyMap<string, Value>): Promise<void> => {
+  const answer = async (id: number, request: ReadonlyMap<string, PacketValue>): Promise<void> => {
     send(id, true, await respond(build, request));
   };
   const read = async (): Promise<ServiceResult> => {
@@ -168,7 +167,7 @@ async function converse(
   return await Promise.race([read(), broken.promise]);
 }
 
-function buildRequest(build: ServiceBuild): Value {
+function buildRequest(build: ServiceBuild): PacketValue {
   const everything = [{ id: 0, filter: ".*", namespace: "" }];
   return {
     command: "build",
@@ -185,7 +184,7 @@ function buildRequest(build: ServiceBuild): Value {
   };
 }
 
-async function respond(build: ServiceBuild, request: ReadonlyMap<string, Value>): Promise<Value> {
+async function respond(build: ServiceBuild, request: ReadonlyMap<string, PacketValue>): Promise<PacketValue> {
   switch (request.get("command")) {
     case "ping":
       return {};
@@ -212,11 +211,11 @@ async function respond(build: ServiceBuild, request: ReadonlyMap<string, Value>)
   }
 }
 
-function refusal({ refused, detail }: ServiceRefusal): Value {
+function refusal({ refused, detail }: ServiceRefusal): PacketValue {
   return { id: "", pluginName: "", text: refused, location: null, notes: [], detail };
 }
 
-function result(value: ReadonlyMap<string, Value>): ServiceResult {
+function result(value: ReadonlyMap<string, PacketValue>): ServiceResult {
   const fault = value.get("error");
   if (fault !== undefined) throw failed(text(fault));
   const files = new Map<string, Uint8Array>();
@@ -232,7 +231,7 @@ function result(value: ReadonlyMap<string, Value>): ServiceResult {
   };
 }
 
-function message(item: ReadonlyMap<string, Value>): ServiceMessage {
+function message(item: ReadonlyMap<string, PacketValue>): ServiceMessage {
   const detail = item.get("detail");
   const where = item.get("location");
   const location = where instanceof Map
@@ -259,145 +258,14 @@ function count(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
 
-function list(value: Value | undefined): readonly Value[] {
+function list(value: PacketValue | undefined): readonly PacketValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-function object(value: Value | undefined): ReadonlyMap<string, Value> {
+function object(value: PacketValue | undefined): ReadonlyMap<string, PacketValue> {
   return value instanceof Map ? value : new Map();
 }
 
-function attributes(value: Value | undefined): ReadonlyMap<string, string> {
+function attributes(value: PacketValue | undefined): ReadonlyMap<string, string> {
   return new Map([...object(value)].map(([name, item]) => [name, text(item)]));
-}
-
-/** Cuts the stream into packets: a length of four bytes, little-endian, then as many bytes. */
-async function* packets(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  maxBytes: number,
-): AsyncGenerator<Uint8Array> {
-  let rest = new Uint8Array(64 * 1024); // bounded: a longer packet is refused by its length alone
-  let used = 0;
-  for (;;) {
-    const { value: chunk } = await reader.read();
-    if (chunk === undefined) return;
-    if (used + chunk.length > rest.length) {
-      const grown = new Uint8Array(Math.max(rest.length * 2, used + chunk.length));
-      grown.set(rest.subarray(0, used));
-      rest = grown;
-    }
-    rest.set(chunk, used);
-    used += chunk.length;
-    let at = 0;
-    while (at + 4 <= used) {
-      const length = new DataView(rest.buffer).getUint32(at, true);
-      if (length > maxBytes) throw failed(`it sent more than ${maxBytes} bytes at once`);
-      if (at + 4 + length > used) break;
-      yield rest.slice(at + 4, at + 4 + length);
-      at += 4 + length;
-    }
-    rest.copyWithin(0, at, used);
-    used -= at;
-  }
-}
-
-function encodePacket(id: number, isResponse: boolean, value: Value): Uint8Array {
-  let bytes = new Uint8Array(1024);
-  let length = 4;
-  const reserve = (size: number): DataView => {
-    if (length + size > bytes.length) {
-      const grown = new Uint8Array((length + size) * 2);
-      grown.set(bytes.subarray(0, length));
-      bytes = grown;
-    }
-    length += size;
-    return new DataView(bytes.buffer, length - size, size);
-  };
-  const uint32 = (number: number): void => reserve(4).setUint32(0, number, true);
-  const tag = (kind: number): void => reserve(1).setUint8(0, kind);
-  const blob = (data: Uint8Array): void => {
-    uint32(data.length);
-    reserve(data.length);
-    bytes.set(data, length - data.length);
-  };
-  const encoder = new TextEncoder();
-  const visit = (item: Value): void => {
-    if (item === null) tag(0);
-    else if (typeof item === "boolean") {
-      tag(1);
-      reserve(1).setUint8(0, item ? 1 : 0);
-    } else if (typeof item === "number") {
-      tag(2);
-      uint32(item);
-    } else if (typeof item === "string") {
-      tag(3);
-      blob(encoder.encode(item));
-    } else if (item instanceof Uint8Array) {
-      tag(4);
-      blob(item);
-    } else if (Array.isArray(item)) {
-      tag(5);
-      uint32(item.length);
-      item.forEach(visit);
-    } else {
-      const entries = Object.entries(item);
-      tag(6);
-      uint32(entries.length);
-      for (const [key, inner] of entries) {
-        blob(encoder.encode(key));
-        visit(inner);
-      }
-    }
-  };
-  uint32((id << 1) | (isResponse ? 1 : 0));
-  visit(value);
-  new DataView(bytes.buffer).setUint32(0, length - 4, true);
-  return bytes.subarray(0, length);
-}
-
-/** Reads a packet; objects become maps, so that no key of theirs has a meaning to us. */
-function decodePacket(
-  bytes: Uint8Array,
-): { readonly id: number; readonly isResponse: boolean; readonly value: ReadonlyMap<string, Value> } {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const decoder = new TextDecoder();
-  let at = 0;
-  const uint32 = (): number => {
-    at += 4;
-    return view.getUint32(at - 4, true);
-  };
-  const blob = (): Uint8Array => {
-    const size = uint32();
-    at += size;
-    if (at > bytes.length) throw failed("it sent a broken packet");
-    return bytes.subarray(at - size, at);
-  };
-  const visit = (): unknown => {
-    const kind = view.getUint8(at++);
-    switch (kind) {
-      case 0:
-        return null;
-      case 1:
-        return view.getUint8(at++) !== 0;
-      case 2:
-        return uint32();
-      case 3:
-        return decoder.decode(blob());
-      case 4:
-        return blob();
-      case 5:
-        return Array.from({ length: uint32() }, visit);
-      case 6: {
-        const entries = new Map<string, unknown>();
-        for (let left = uint32(); left > 0; left--) entries.set(decoder.decode(blob()), visit());
-        return entries;
-      }
-      default:
-        throw failed("it sent a broken packet");
-    }
-  };
-  const head = uint32();
-  const value = visit();
-  if (!(value instanceof Map) || at !== bytes.length) throw failed("it sent a broken packet");
-  return { id: head >>> 1, isResponse: (head & 1) === 1, value };
 }
