@@ -14,8 +14,11 @@ import { invalidJson, type NetworkFailure, overBudget } from "./http_reply.ts";
  */
 const IPV4_ONLY = { localAddress: "0.0.0.0" } as const;
 
-/** RFC 6666: a range that every router discards, so that a canary which gets out reaches nobody. */
-const CANARY = "https://[100::1]:443/";
+/**
+ * The address that the IPv6 canary tries, as a permission names it. RFC 6666: a range that every router discards, so
+ * that a canary which gets out reaches nobody.
+ */
+export const IPV6_CANARY_ADDRESS = "[100::1]:443";
 
 /** What a client that is not bound may spend on the canary, in milliseconds. */
 const CANARY_MS = 1_500;
@@ -98,13 +101,17 @@ function caFrom(ca: { readonly fromEnv: string } | { readonly file: string }, ru
 /**
  * Tries to reach an IPv6 literal with a client bound as the run's is, without its proxy.
  *
- * Proves the binding only where the permissions admit `[100::1]:443`; a host may be started with that grant and revoke
- * it after this call.
+ * Proves the binding only where the permissions admit {@linkcode IPV6_CANARY_ADDRESS}; a host may be started with that
+ * grant and revoke it after this call.
  */
 export async function ipv4Canary(): Promise<IPv4Canary> {
   using client = Deno.createHttpClient(IPV4_ONLY);
   try {
-    const response = await fetch(CANARY, { client, redirect: "manual", signal: AbortSignal.timeout(CANARY_MS) });
+    const response = await fetch(`https://${IPV6_CANARY_ADDRESS}/`, {
+      client,
+      redirect: "manual",
+      signal: AbortSignal.timeout(CANARY_MS),
+    });
     await response.body?.cancel();
     return { held: false, by: "reached" };
   } catch (error) {
