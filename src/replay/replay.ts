@@ -6,7 +6,7 @@
 import type { InFlight } from "../audit/chain_check.ts";
 import { readRecords, type Verdict, verifyAudit } from "../audit/reader.ts";
 import type { Record as AuditRecord } from "../audit/record.ts";
-import type { JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { type Counter, COUNTERS, countersOf } from "./counters.ts";
 import { numberField, objectField, own, textField } from "./fields.ts";
 
@@ -44,6 +44,8 @@ export interface DenialRow {
   readonly rule: string | null;
   /** What the call needed and did not get. */
   readonly target: string | null;
+  /** Whether the policy expects it, as `run_start` says. */
+  readonly expected: boolean;
 }
 
 /** One file that an agent wrote. */
@@ -68,6 +70,8 @@ export interface RunRow {
   /** `ok`, `error`, or `unfinished` as long as there is no `run_end`. */
   readonly status: "ok" | "error" | "unfinished";
   readonly reason: string | null;
+  /** Portable path of the policy; `null` where flags were the policy. */
+  readonly policy_path: string | null;
   readonly policy_digest: string | null;
   readonly plan_digest: string | null;
   readonly isolation: string | null;
@@ -143,6 +147,7 @@ class Fold {
   readonly #artifacts: ArtifactRow[] = [];
   readonly #freshness = new Map<string, number>();
   readonly #used = new Map<string, number>();
+  readonly #expects: { readonly tool: string; readonly code: string | null }[] = [];
   #omitted = 0;
   #start: AuditRecord | undefined;
   #end: AuditRecord | undefined;
@@ -152,7 +157,7 @@ class Fold {
     if (this.#runIds.size < MAX_LISTED) this.#runIds.add(record.run_id);
     switch (record.type) {
       case "run_start":
-        this.#start ??= record;
+        if (this.#start === undefined) this.#begin(record);
         break;
       case "run_end":
         this.#end = record;
@@ -171,6 +176,17 @@ class Fold {
         break;
       default:
         if (own(record, "call_id") !== null) this.#call(record);
+    }
+  }
+
+  #begin(record: AuditRecord): void {
+    this.#start = record;
+    const expects = own(record, "expect_denials");
+    if (!Array.isArray(expects)) return;
+    for (const expected of expects as readonly Json[]) {
+      const entry = objectField({ entry: expected }, "entry");
+      const tool = textField(entry, "tool");
+      if (tool !== null) this.#expects.push({ tool, code: textField(entry, "code") });
     }
   }
 
@@ -237,6 +253,7 @@ class Fold {
       reason,
       rule: textField(record, "rule"),
       target: textField(objectField(record, "requirement"), "target") ?? textField(record, "path"),
+      expected: this.#expects.some(({ tool: name, code }) => name === tool && (code === null || code === reason)),
     });
   }
 
@@ -313,8 +330,9 @@ class Fold {
       duration_ms: start === undefined || end === undefined ? null : end.at_ms - start.at_ms,
       status,
       reason: end === undefined ? null : textField(end, "reason"),
-      policy_digest: start === undefined ? null : textField(start, "policy_digest"),
-      plan_digest: start === undefined ? null : textField(start, "plan_digest"),
+      policy_path: start === undefined ? null : textField(objectField(start, "policy"), "path"),
+      policy_digest: start === undefined ? null : textField(objectField(start, "policy"), "sha256"),
+      plan_digest: start === undefined ? null : textField(start, "plan"),
       isolation: start === undefined ? null : textField(start, "isolation"),
     };
   }

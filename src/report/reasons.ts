@@ -49,7 +49,7 @@ export function allowLine(denial: DenialRow, project: string | null = null): str
     case "tool_not_granted":
       return `"tools": [${JSON.stringify(denial.tool)}]`;
     case "fs_read_path_not_admitted":
-      return target === null ? null : `"fs": { "read": [{ "root": ${JSON.stringify(folder || "/")} }] }`;
+      return target === null ? null : readRoot(folder === "" ? "/" : folder, project);
     case "include_pattern":
       return target === null ? null : `"fs": { "read": [{ "include": [${JSON.stringify(target)}] }] }`;
     case "artifact_root_not_configured":
@@ -57,6 +57,13 @@ export function allowLine(denial: DenialRow, project: string | null = null): str
     default:
       return null;
   }
+}
+
+function readRoot(root: string, project: string | null): string {
+  const line = `"fs": { "read": [{ "root": ${JSON.stringify(root)} }] }`;
+  if (project === null || !root.startsWith("/")) return line;
+  const outside = `{ "root": ${JSON.stringify(root)}, "reason": "<why>", "expires": "<YYYY-MM-DD>" }`;
+  return `${line}, "unsafe": { "outside": [${outside}] }`;
 }
 
 /** Names a path below the project relative to it. */

@@ -19,8 +19,6 @@ export interface SummaryOptions {
   readonly project?: string;
   /** The command that replays the log; by default `twokey replay <audit>`. */
   readonly replayCommand?: string;
-  /** Whether the policy expects a denial; an expected one is not marked as bad. */
-  expects?(denial: DenialRow): boolean;
 }
 
 /**
@@ -83,13 +81,12 @@ function callLine(summary: ReplaySummary): string {
 function denialLines(denial: DenialRow, options: SummaryOptions): string[] {
   const style = options.style ?? PLAIN;
   const project = options.project ?? null;
-  const expected = options.expects?.(denial) ?? false;
   const target = denial.target === null ? "" : ` ${escapeText(withoutProject(denial.target, project), { max: 200 })}`;
   const rule = denial.rule === null ? "" : ` (${escapeText(denial.rule)})`;
   const text = `denied    ${escapeText(denial.tool, { max: 80 })}${target}: ${
     escapeText(reasonText(denial.reason))
   }${rule}`;
-  const lines = [expected ? `${text}; as expected` : style.bad(text)];
+  const lines = [denial.expected ? `${text}; as expected` : style.bad(text)];
   const line = allowLine(denial, project);
   if (line !== null) lines.push(style.dim(`          to allow it: ${escapeText(line, { max: 300 })}`));
   return lines;

@@ -62,10 +62,12 @@ export function replayLines(summary: ReplaySummary, options: TextOptions = {}): 
     `started   ${instant(run.started_ms)}`,
     `took      ${run.duration_ms === null ? "-" : duration(run.duration_ms)}`,
   ];
-  for (const name of ["isolation", "policy_digest", "plan_digest"] as const) {
-    const value = run[name];
-    if (value !== null) lines.push(`${name.replace("_digest", "").padEnd(9)} ${escapeText(value)}`);
+  if (run.isolation !== null) lines.push(`isolation ${escapeText(run.isolation)}`);
+  if (run.policy_digest !== null) {
+    const path = run.policy_path === null ? "" : ` ${escapeText(run.policy_path)}`;
+    lines.push(`policy    ${escapeText(run.policy_digest)}${path}`);
   }
+  if (run.plan_digest !== null) lines.push(`plan      ${escapeText(run.plan_digest)}`);
   lines.push(...verdictLines(summary.verification, { style }));
   section(lines, style.heading("tools"), toolLines(summary));
   section(lines, style.heading("denials"), denialTable(summary));
@@ -110,8 +112,15 @@ function toolLines({ tools }: ReplaySummary): string[] {
 
 function denialTable({ denials }: ReplaySummary): string[] {
   return tableLines(
-    ["record", "tool", "target", "reason", "rule"],
-    denials.map(({ seq, tool, target, reason, rule }) => [seq, tool, target, reasonText(reason), rule]),
+    ["record", "tool", "target", "reason", "rule", "expected"],
+    denials.map(({ seq, tool, target, reason, rule, expected }) => [
+      seq,
+      tool,
+      target,
+      reasonText(reason),
+      rule,
+      expected ? "yes" : null,
+    ]),
   );
 }
 

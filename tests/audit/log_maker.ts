@@ -20,10 +20,11 @@ export function writeLog(path: string, bodies: readonly JsonObject[], runId = "r
 export const RUN: readonly JsonObject[] = [
   {
     type: "run_start",
-    policy_digest: "p".repeat(64),
-    plan_digest: "q".repeat(64),
+    policy: { path: "${project}/agent.policy.jsonc", sha256: "1".repeat(64) },
+    plan: "2".repeat(64),
     isolation: "process",
     budgets: { toolCalls: 100, totalArgBytes: 1000, totalResultBytes: 5000, events: 10 },
+    expect_denials: [{ tool: "fetch", code: null }, { tool: "readFile", code: "tool_not_granted" }],
     state_controls: {},
   },
   { type: "tool_call", call_id: "c1", tool: "readFile", args: { path: "docs/ä.md" }, arg_bytes: 20 },
@@ -43,6 +44,14 @@ export const RUN: readonly JsonObject[] = [
     reason: "fs_read_path_not_admitted",
     rule: null,
     requirement: { kind: "filesystem.read", target: "/etc/passwd" },
+  },
+  {
+    type: "tool_denial",
+    call_id: "c7",
+    tool: "fetch",
+    policy: "denied",
+    reason: "tool_not_granted",
+    rule: null,
   },
   { type: "event", event: { kind: "note", type: "tool_call", tool: "readFile" }, event_bytes: 51 },
   { type: "tool_call", call_id: "c3", tool: "osv.query", args: { name: "left-pad" }, arg_bytes: 19 },

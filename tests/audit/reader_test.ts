@@ -96,12 +96,12 @@ Deno.test("verifyAudit() names a truncation where a head is given, and says unfi
     const path = `${dir}/a.jsonl`;
     const head = writeLog(path, RUN);
     const lines = (await Deno.readTextFile(path)).trimEnd().split("\n");
-    await Deno.writeTextFile(path, lines.slice(0, 6).map((line) => `${line}\n`).join(""));
+    await Deno.writeTextFile(path, lines.slice(0, 7).map((line) => `${line}\n`).join(""));
     const cut = await verifyAudit(path);
     assert.equal(cut.verdict, "unfinished");
-    assert.equal(cut.records, 6);
-    assert.deepEqual(cut.in_flight, [{ call_id: "c3", tool: "osv.query", seq: 6 }]);
-    assert.deepEqual(named(await verifyAudit(path, { head })), { kind: "truncation", line: 7, records: 6 });
+    assert.equal(cut.records, 7);
+    assert.deepEqual(cut.in_flight, [{ call_id: "c3", tool: "osv.query", seq: 7 }]);
+    assert.deepEqual(named(await verifyAudit(path, { head })), { kind: "truncation", line: 8, records: 7 });
   });
 });
 
