@@ -153,7 +153,7 @@ export async function exchange(
       signal,
     });
     const coding = response.headers.get("content-encoding");
-    if (coding !== null && !/^\s*(?:identity|gzip|x-gzip|br|deflate)\s*$/i.test(coding)) {
+    if (coding !== null && !/^\s*(?:identity|gzip|br)\s*$/i.test(coding)) {
       await response.body?.cancel();
       return { failure: unreachable("the answer is compressed more than once or in an unknown way", false) };
     }

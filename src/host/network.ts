@@ -5,10 +5,10 @@
  * @module
  */
 import { BugError, DenialError, ToolError } from "../errors.ts";
-import { canonical, type Json, type JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import type { EndpointTarget, Reply, ResolveSend, SendOptions, SendPower, Target } from "../tool/powers.ts";
 import { AnswerMemory, type KeptAnswer } from "./answer_memory.ts";
-import { type CacheRequest, type NetworkCache, openCache } from "./cache.ts";
+import { type NetworkCache, openCache } from "./cache.ts";
 import { assertGranted, type CallContext, type RunContext } from "./context.ts";
 import { buildEndpointUrl } from "./endpoint_url.ts";
 import { type FixtureSet, loadFixtures } from "../plan/fixtures.ts";
@@ -16,6 +16,7 @@ import { exchange, type IPv4Canary, ipv4Canary, makeHttpClient } from "./http_cl
 import type { RawReply } from "../plan/raw_reply.ts";
 import { judge, type NetworkFailure, overBudget } from "./http_reply.ts";
 import { backoffMs, sleep } from "./retry.ts";
+import { makeRequest, type SendRequest } from "./send_request.ts";
 
 /** What only the wiring of a host knows. */
 export interface NetworkOptions {
@@ -53,25 +54,6 @@ const FRESHNESS: Readonly<Record<Transport, string>> = {
   fixture: "fixture",
 };
 const BY_FRESHNESS: readonly string[] = Object.keys(FRESHNESS);
-
-/** Headers that the host alone sets, or that could carry a credential past the policy. */
-const HOST_HEADERS = new Set([
-  "authorization",
-  "connection",
-  "content-length",
-  "content-type",
-  "cookie",
-  "host",
-  "proxy-authorization",
-  "user-agent",
-]);
-
-/** One request in its final form, and how it is remembered. */
-interface SendRequest extends CacheRequest {
-  readonly method: "GET" | "POST";
-  readonly sent: Readonly<Record<string, string>>;
-  readonly key: string;
-}
 
 /** What a call used so far. */
 interface Ledger {
@@ -411,26 +393,6 @@ function notGranted(name: string): EndpointTarget {
     method: "GET",
     url: "https://endpoint.invalid/",
   });
-}
-
-function makeRequest(tool: string, target: EndpointTarget, options: SendOptions): SendRequest {
-  const { method, url } = target;
-  const headers: Record<string, string> = { accept: "application/json" };
-  for (const [name, value] of Object.entries(options.headers ?? {})) {
-    const lower = name.toLowerCase();
-    if (HOST_HEADERS.has(lower)) throw new BugError("bug_header", `Cannot send "${lower}": the host alone sets it`);
-    headers[lower] = value;
-  }
-  if (method === "GET" && options.body !== undefined) {
-    throw new BugError("bug_body", "Cannot send a body with GET: expected POST");
-  }
-  const body = options.body === undefined ? "" : canonical(options.body);
-  const headerText = canonical(headers);
-  const sent: Record<string, string> = { ...headers, "user-agent": `twokey-${tool.replaceAll(".", "-")}` };
-  if (body !== "") sent["content-type"] = "application/json";
-  const endpoint = `${method} ${url.split("?", 1)[0]}`;
-  const key = JSON.stringify([tool, method, url, headerText, body]);
-  return { tool, method, url, endpoint, body, headers: headerText, sent, key };
 }
 
 /** Waits until a promise settles, whichever way; rejects when the signal is aborted first. */

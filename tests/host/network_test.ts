@@ -111,6 +111,7 @@ Deno.test("send() maps every kind of bad answer to its error kind, and keeps bod
     [{ fault: "cut", body: "{" }, "transport_error", true, undefined],
     [{ body: "{}", headers: { "content-encoding": "gzip, gzip" } }, "transport_error", false, undefined],
     [{ body: "{}", headers: { "content-encoding": "zstd" } }, "transport_error", false, undefined],
+    [{ body: "{}", headers: { "content-encoding": "deflate" } }, "transport_error", false, undefined],
   ];
   for (const [answer, kind, retryable, status] of cases) {
     const { error, world } = await failing(answer);
