@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { HOST_RECORD_TYPES, LAUNCHER_RECORD_TYPES, type RecordType } from "../../src/audit/record.ts";
+import { COUNTERS, countersOf } from "../../src/replay/counters.ts";
+
+Deno.test("countersOf() counts every record type except those that only describe", () => {
+  const uncounted = [...HOST_RECORD_TYPES, ...LAUNCHER_RECORD_TYPES].filter((type) =>
+    countersOf({ type }).length === 0
+  );
+  assert.deepEqual(uncounted, ["fs_read_source_manifest", "run_artifact_manifest"]);
+});
+
+Deno.test("countersOf() reads tool and status only where they are texts", () => {
+  const of = (type: RecordType, fields = {}): readonly string[] => countersOf({ type, ...fields });
+  assert.deepEqual(of("tool_call", { tool: "listFiles" }), ["tool_calls", "fs_read_calls"]);
+  assert.deepEqual(of("tool_call", { tool: ["listFiles"] }), ["tool_calls"]);
+  assert.deepEqual(of("tool_denial", { tool: "readFile" }), ["tool_denials", "fs_read_denials"]);
+  assert.deepEqual(of("tool_result", { tool: "writeArtifact" }), ["tool_results", "artifact_writes"]);
+  assert.deepEqual(of("tool_call", { tool: "osv.query" }), ["tool_calls", "osv_queries"]);
+  assert.deepEqual(of("tool_call", { tool: "npm.metadata" }), ["tool_calls", "npm_metadata_queries"]);
+  assert.deepEqual(of("run_end", { status: "ok" }), ["run_end_ok"]);
+  assert.deepEqual(of("run_end", { status: { ok: 1 } }), ["run_end_error"]);
+  assert.deepEqual(of("schema_validation", { status: "pass" }), ["schema_validation_pass"]);
+  assert.deepEqual(of("schema_validation"), ["schema_validation_fail"]);
+  assert.equal(new Set(COUNTERS).size, COUNTERS.length);
+});

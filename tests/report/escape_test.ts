@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { escapeText } from "../../src/report/escape.ts";
+
+Deno.test("escapeText() leaves ordinary text of any script alone", () => {
+  for (const text of ["", "a b-c_d/e.ts", "äöü € 中文 עברית العربية", "😀"]) assert.equal(escapeText(text), text);
+});
+
+Deno.test("escapeText() escapes what moves, colours, reorders or hides", () => {
+  assert.equal(escapeText("a\x1b[31mb\x07\x9b\x7f"), "a\\u{1b}[31mb\\u{7}\\u{9b}\\u{7f}");
+  assert.equal(escapeText("a\r\n\tb"), "a\\r\\n\\tb");
+  assert.equal(escapeText("\u202egpj.exe\u2066\u200f\u061c"), "\\u{202e}gpj.exe\\u{2066}\\u{200f}\\u{61c}");
+  assert.equal(
+    escapeText("a\u200bb\ufeff\u00ad\u2028\u2029\u3164"),
+    "a\\u{200b}b\\u{feff}\\u{ad}\\u{2028}\\u{2029}\\u{3164}",
+  );
+  assert.equal(escapeText("\u{e0041}\u{f0000}\ud800"), "\\u{e0041}\\u{f0000}\\u{d800}");
+});
+
+Deno.test("escapeText() keeps different texts different, and cuts long ones", () => {
+  assert.notEqual(escapeText("a\\n"), escapeText("a\n"));
+  assert.equal(escapeText("a\\n"), "a\\\\n");
+  assert.equal(escapeText("abcdef", { max: 3 }), "abc…");
+  assert.equal(escapeText("abc", { max: 3 }), "abc");
+  assert.equal(escapeText("ab😀", { max: 3 }), "ab\\u{d83d}…");
+});
