@@ -15,7 +15,7 @@ import { type FixtureSet, loadFixtures } from "../plan/fixtures.ts";
 import { exchange, type IPv4Canary, ipv4Canary, makeHttpClient } from "./http_client.ts";
 import type { RawReply } from "../plan/raw_reply.ts";
 import { judge, type NetworkFailure, overBudget } from "./http_reply.ts";
-import { backoffMs, sleep } from "./retry.ts";
+import { backoffMs, settled, sleep } from "./retry.ts";
 import { makeRequest, type SendRequest } from "./send_request.ts";
 
 /** What only the wiring of a host knows. */
@@ -392,18 +392,5 @@ function notGranted(name: string): EndpointTarget {
     endpoint: name,
     method: "GET",
     url: "https://endpoint.invalid/",
-  });
-}
-
-/** Waits until a promise settles, whichever way; rejects when the signal is aborted first. */
-function settled(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    const done = () => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    };
-    promise.then(done, done);
   });
 }

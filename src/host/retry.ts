@@ -1,5 +1,5 @@
 /**
- * How long to wait before a request is tried again.
+ * How long to wait before a request is tried again, and waiting that a signal ends.
  *
  * @module
  */
@@ -51,5 +51,18 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
       resolve();
     }, ms);
     signal.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+/** Waits until a promise settles, whichever way; rejects when the signal is aborted first. */
+export function settled(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const done = () => {
+      signal.removeEventListener("abort", onAbort);
+      resolve();
+    };
+    promise.then(done, done);
   });
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { backoffMs, parseRetryAfter, sleep } from "../../src/host/retry.ts";
+import { backoffMs, parseRetryAfter, settled, sleep } from "../../src/host/retry.ts";
 
 Deno.test("backoffMs() doubles, is half jitter, is capped, and is never below what the server asked for", () => {
   const at = (retry: number, random: number, retryAfterMs?: number) => backoffMs(retry, { random, retryAfterMs });
@@ -33,4 +33,14 @@ Deno.test("sleep() rejects with the signal's reason as soon as it is aborted", a
   await assert.rejects(sleep(60_000, abort.signal), /^Error: over$/);
   assert.ok(performance.now() - startMs < 5_000);
   await sleep(1, new AbortController().signal);
+});
+
+Deno.test("settled() waits for either end of a promise, or rejects when the signal is aborted first", async () => {
+  const { signal } = new AbortController();
+  await settled(Promise.resolve(1), signal);
+  await settled(Promise.reject(new Error("not mine")), signal);
+  const abort = new AbortController();
+  const waiting = settled(new Promise(() => {}), abort.signal);
+  abort.abort(new Error("over"));
+  await assert.rejects(waiting, /^Error: over$/);
 });
