@@ -145,12 +145,7 @@ async function report(
     return;
   }
   const style = styleFor(Deno.stdout);
-  const lines = summaryLines(summary, {
-    style,
-    project: prepared.places.project,
-    expects: ({ tool, reason }) =>
-      prepared.plan.expectDenials.some((one) => one.tool === tool && (one.code === null || one.code === reason)),
-  });
+  const lines = summaryLines(summary, { style, project: prepared.places.project });
   out(`${lines.join("\n")}\n`);
   for (const { tool, code } of verdict.missing) {
     out(

@@ -1,0 +1,159 @@
+/**
+ * `twokey policy …`: check, explain, compile and lock policies.
+ *
+ * @module
+ */
+import { buildCommand, buildRouteMap } from "@stricli/core";
+import { EXIT, type ExitCode, UsageError } from "../errors.ts";
+import { type CompiledPolicy, compilePolicy } from "../launch/prepare.ts";
+import { loadPolicy } from "../policy/load.ts";
+import { command, type Context, JSON_FLAG } from "./command.ts";
+import { out, outJson, styleFor } from "./io.ts";
+import { findDefaultPolicy } from "./policy_flags.ts";
+
+interface JsonOnly {
+  readonly json: boolean;
+}
+
+const POLICY_ARGUMENT = {
+  kind: "tuple",
+  parameters: [{
+    parse: String,
+    brief: "Policy file; default: agent.policy.jsonc of this project",
+    placeholder: "policy",
+    optional: true,
+  }],
+} as const;
+
+async function pathOf(path: string | undefined): Promise<string> {
+  const found = path ?? await findDefaultPolicy();
+  if (found === undefined) {
+    throw new UsageError("usage_no_policy", "Cannot find a policy: there is no agent.policy.jsonc here; name the file");
+  }
+  return found;
+}
+
+async function compiled(path: string | undefined): Promise<CompiledPolicy> {
+  return await compilePolicy(await loadPolicy(await pathOf(path)));
+}
+
+async function validate({ json }: JsonOnly, path?: string): Promise<ExitCode> {
+  const { loaded, plan } = await compiled(path);
+  if (json) outJson({ valid: true, file: loaded.file, policy: plan.policy, tools: Object.keys(plan.tools) });
+  else out(`${styleFor(Deno.stdout).good("valid")}  ${plan.name}  sha256 ${plan.policy.sha256}\n`);
+  return EXIT.ok;
+}
+
+async function explain({ json }: JsonOnly, path?: string): Promise<ExitCode> {
+  const [{ loaded, plan }, { explainJson, explainPlan }] = await Promise.all([
+    compiled(path),
+    import("../report/explain.ts"),
+  ]);
+  if (json) outJson(explainJson(plan, loaded.positionOf));
+  else out(explainPlan(plan, loaded.positionOf));
+  return EXIT.ok;
+}
+
+interface CompileFlags extends JsonOnly {
+  readonly format: "flags" | "deno-json" | "plan";
+  readonly portable: boolean;
+}
+
+async function compile({ format, portable, json }: CompileFlags, path?: string): Promise<ExitCode> {
+  const loaded = await loadPolicy(await pathOf(path));
+  if (format === "plan") {
+    const { prepareRun } = await import("../launch/prepare.ts");
+    const { plan } = loaded.policy.agent === undefined ? await compilePolicy(loaded) : await prepareRun(loaded);
+    out(`${JSON.stringify(plan, null, json ? undefined : 2)}\n`);
+    return EXIT.ok;
+  }
+  const { plan, places } = await compilePolicy(loaded);
+  if (format === "flags") {
+    const { hostFlags } = await import("../plan/flags.ts");
+    const flags = hostFlags(plan, places, { portable });
+    if (json) outJson(flags);
+    else out(`${flags.join("\n")}\n`);
+    return EXIT.ok;
+  }
+  const { permissionSet } = await import("../plan/permission_set.ts");
+  const set = { permissions: { [plan.name]: permissionSet(plan, places, { portable }) } };
+  out(`${JSON.stringify(set, null, json ? undefined : 2)}\n`);
+  return EXIT.ok;
+}
+
+interface LockFlags extends JsonOnly {
+  readonly check: boolean;
+}
+
+async function lock({ check, json }: LockFlags, path?: string): Promise<ExitCode> {
+  const [{ prepareRun }, { assertLocked, writeLock, LOCK_FILE }] = await Promise.all([
+    import("../launch/prepare.ts"),
+    import("../policy/lock.ts"),
+  ]);
+  const prepared = await prepareRun(await loadPolicy(await pathOf(path)));
+  if (check) await assertLocked(prepared);
+  const written = check ? `${prepared.loaded.base}/${LOCK_FILE}` : await writeLock(prepared);
+  if (json) outJson({ lock: written, checked: check });
+  else out(`${check ? "holds" : "wrote"}  ${written}\n`);
+  return EXIT.ok;
+}
+
+/** The commands below `policy`. */
+export const policyRoutes = buildRouteMap<string, Context>({
+  routes: {
+    validate: buildCommand<JsonOnly, [string?], Context>({
+      docs: {
+        brief: "Check a policy and everything it names",
+        fullDescription:
+          "Checks a policy and everything it names. Every problem is printed with its place and its fix; exit 65 then.",
+      },
+      parameters: { flags: JSON_FLAG, positional: POLICY_ARGUMENT },
+      func: command(validate),
+    }),
+    explain: buildCommand<JsonOnly, [string?], Context>({
+      docs: {
+        brief: "Say what a policy grants, in words",
+        fullDescription:
+          "Says what may be read, written, reached and spent, by which tool, behind which key, with the line that says so.",
+      },
+      parameters: { flags: JSON_FLAG, positional: POLICY_ARGUMENT },
+      func: command(explain),
+    }),
+    compile: buildCommand<CompileFlags, [string?], Context>({
+      docs: {
+        brief: "Print what a policy compiles to",
+        fullDescription: "Prints key 1 as flags of Deno or as a permission set of a deno.json, or the whole plan.",
+      },
+      parameters: {
+        flags: {
+          ...JSON_FLAG,
+          format: { kind: "enum", values: ["flags", "deno-json", "plan"], brief: "What to print", default: "flags" },
+          portable: {
+            kind: "boolean",
+            brief: "Keep ${project} and the like: the same on every machine",
+            default: false,
+            withNegated: false,
+          },
+        },
+        positional: POLICY_ARGUMENT,
+      },
+      func: command(compile),
+    }),
+    lock: buildCommand<LockFlags, [string?], Context>({
+      docs: {
+        brief: "Write agent.lock.json, which locked runs compare with",
+        fullDescription:
+          "Writes agent.lock.json beside the policy: digests of the policy, the plan, the agent's modules and the tools. Review and commit it.",
+      },
+      parameters: {
+        flags: {
+          ...JSON_FLAG,
+          check: { kind: "boolean", brief: "Only compare; exit 65 on drift", default: false, withNegated: false },
+        },
+        positional: POLICY_ARGUMENT,
+      },
+      func: command(lock),
+    }),
+  },
+  docs: { brief: "Check, explain, compile and lock policies" },
+});

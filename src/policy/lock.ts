@@ -1,0 +1,163 @@
+/**
+ * The lock: what a reviewed policy compiled to, beside the policy, so that a run can refuse everything that differs.
+ *
+ * @module
+ */
+import * as v from "valibot";
+import { CreateError, DataError } from "../errors.ts";
+import { digest } from "../json.ts";
+import type { Plan } from "../plan/plan.ts";
+import type { LoadedPolicy } from "./load.ts";
+
+/** The lock's name; it stands in the policy's folder. */
+export const LOCK_FILE = "agent.lock.json";
+
+/** The Deno versions that the escape suite passed on. */
+export const PROVEN_DENO: readonly string[] = ["2.9.6"];
+
+const MAX_BYTES = 1_048_576;
+const sha256Schema = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits"));
+
+const lockSchema = v.strictObject({
+  version: v.literal(1),
+  policy: sha256Schema,
+  plan: sha256Schema,
+  modules: v.record(v.string(), sha256Schema),
+  tools: v.record(v.string(), sha256Schema),
+  programs: v.record(v.string(), sha256Schema),
+  deno: v.pipe(v.array(v.string()), v.minLength(1)),
+});
+
+/** What a lock holds. Keys of `modules` are portable paths; `programs` is empty until a policy can grant any. */
+export type Lock = v.InferOutput<typeof lockSchema>;
+
+/** One thing that is not as it was locked. */
+export interface Drift {
+  /** What differs, for people: `agent module ${project}/agent.ts`. */
+  readonly what: string;
+  readonly change: "changed" | "added" | "removed";
+}
+
+/** Derives the lock of a compiled policy. Pure but for the digest. */
+export async function lockOf(plan: Plan): Promise<Lock> {
+  return {
+    version: 1,
+    policy: plan.policy.sha256,
+    plan: await digest(plan),
+    modules: Object.fromEntries((plan.agent?.modules ?? []).map(({ path, sha256 }) => [path, sha256])),
+    tools: Object.fromEntries(Object.entries(plan.tools).map(([name, { manifest }]) => [name, manifest])),
+    programs: {},
+    deno: [...PROVEN_DENO],
+  };
+}
+
+/** Compares a plan, about to run on Deno `version`, with its lock. An empty list means that nothing drifted. */
+export async function driftOf(plan: Plan, lock: Lock, version: string): Promise<readonly Drift[]> {
+  const now = await lockOf(plan);
+  const drift: Drift[] = [];
+  if (now.policy !== lock.policy) drift.push({ what: "policy", change: "changed" });
+  drift.push(...compareMaps("agent module", lock.modules, now.modules));
+  drift.push(...compareMaps("tool", lock.tools, now.tools));
+  drift.push(...compareMaps("program", lock.programs, now.programs));
+  if (!lock.deno.includes(version)) {
+    drift.push({ what: `Deno ${version}, not one of ${lock.deno.join(", ")}`, change: "changed" });
+  }
+  // The plan also holds what the others do not: protected places, fixtures, defaults of this version of twokey.
+  if (drift.length === 0 && now.plan !== lock.plan) {
+    drift.push({ what: "plan (a fixture, a default or a protected place)", change: "changed" });
+  }
+  return drift;
+}
+
+function compareMaps(
+  kind: string,
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): Drift[] {
+  const drift: Drift[] = [];
+  for (const name of [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()) {
+    const was = Object.hasOwn(before, name) ? before[name] : undefined;
+    const is = Object.hasOwn(after, name) ? after[name] : undefined;
+    if (was === is) continue;
+    drift.push({
+      what: `${kind} ${name}`,
+      change: was === undefined ? "added" : is === undefined ? "removed" : "changed",
+    });
+  }
+  return drift;
+}
+
+/** Path of a policy's lock, if there is one; `undefined` for a policy of flags alone. */
+export async function findLock({ file, base }: LoadedPolicy): Promise<string | undefined> {
+  if (file === null) return undefined;
+  const path = `${base}/${LOCK_FILE}`;
+  try {
+    await Deno.lstat(path);
+    return path;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Reads a lock. @throws {DataError} If it is not one. */
+export async function readLock(path: string): Promise<Lock> {
+  const position = { file: LOCK_FILE, line: 1, column: 1 };
+  const fix = "Run `twokey policy lock` and review what changed";
+  const info = await Deno.lstat(path);
+  if (!info.isFile || info.size > MAX_BYTES) {
+    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": it is no regular file of at most 1 MiB`, {
+      position,
+      fix,
+    });
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(await Deno.readTextFile(path));
+  } catch (cause) {
+    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": it is not JSON`, { position, fix, cause });
+  }
+  const parsed = v.safeParse(lockSchema, value, { abortEarly: true });
+  if (!parsed.success) {
+    const where = v.getDotPath(parsed.issues[0]) ?? "its form";
+    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": "${where}" is wrong`, { position, fix });
+  }
+  return parsed.output;
+}
+
+/** Refuses a plan that is not what its lock says. @throws {DataError} Naming everything that drifted. */
+export async function assertLocked(
+  { loaded, plan }: { readonly loaded: LoadedPolicy; readonly plan: Plan },
+): Promise<void> {
+  const path = await findLock(loaded);
+  if (path === undefined) throw new DataError("lock_missing", `Cannot run locked: there is no ${LOCK_FILE}`);
+  const drift = await driftOf(plan, await readLock(path), Deno.version.deno);
+  if (drift.length === 0) return;
+  const list = drift.map(({ what, change }) => `  ${change}: ${what}`).join("\n");
+  throw new DataError("lock_drift", `Cannot run locked: this is not what ${LOCK_FILE} says\n${list}`, {
+    fix: "Review the change, then run `twokey policy lock` and commit the lock",
+  });
+}
+
+/** Writes the lock of a compiled policy, whole or not at all; returns its path. */
+export async function writeLock(
+  { loaded, plan }: { readonly loaded: LoadedPolicy; readonly plan: Plan },
+): Promise<string> {
+  if (loaded.file === null) {
+    throw new DataError("lock_no_file", "Cannot lock: a policy made of flags has no file to stand beside", {
+      fix: "Write the policy into agent.policy.jsonc",
+    });
+  }
+  const path = `${loaded.base}/${LOCK_FILE}`;
+  const temporary = `${path}.${crypto.randomUUID()}.tmp`;
+  try {
+    await Deno.writeTextFile(temporary, `${JSON.stringify(await lockOf(plan), null, 2)}\n`, { createNew: true });
+    await Deno.rename(temporary, path);
+  } catch (cause) {
+    await Deno.remove(temporary).catch(() => {});
+    throw new CreateError("lock_not_written", `Cannot write "${LOCK_FILE}": the folder of the policy is not writable`, {
+      cause,
+    });
+  }
+  return path;
+}
