@@ -248,8 +248,9 @@ function createWhole(call: CallContext, folder: string, name: string, bytes: Uin
 }
 
 function tempName(): string {
-  const random = crypto.getRandomValues(new Uint8Array(16));
-  return `.twokey-${random.toHex()}.tmp`;
+  // The first eight digits name this process: whoever ends it can tell its leftovers from those of others.
+  const owner = Deno.pid.toString(16).padStart(8, "0");
+  return `.twokey-${owner}${crypto.getRandomValues(new Uint8Array(12)).toHex()}.tmp`;
 }
 
 /** A temporary file that cannot be removed changes nothing about the outcome; the next run sweeps it. */

@@ -280,7 +280,9 @@ class Run {
 
   #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): RunEnd {
     const { plan, places } = this.#options;
-    for (const { root } of plan.fs.write) sweepTemps(root, places);
+    if (this.#words.end === undefined) {
+      for (const { root } of plan.fs.write) sweepTemps(this.#host.pid, root, places);
+    }
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;
     if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
