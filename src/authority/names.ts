@@ -4,6 +4,7 @@
  * @module
  */
 import { isLiteral, makeGlob } from "./glob.ts";
+import { foldPath } from "./path.ts";
 
 /** Names that no tool may write, at any depth below a write root: what other programs obey without asking. */
 export const PROTECTED_NAMES: readonly string[] = Object.freeze([
@@ -49,20 +50,20 @@ export const SECRET_PLACES: readonly string[] = Object.freeze([".git/config", ".
 
 /**
  * Finds the first component that ends a protected or secret name: its index in `components`, or -1. `*` stands for any
- * run of characters, a name with `/` for that many components. Letter case does not count, because it does not on
- * every disk.
+ * run of characters, a name with `/` for that many components. What some file system takes for the same name counts as
+ * the same.
  */
 export type NameFinder = (components: readonly string[], from?: number) => number;
 
 /** Compiles a list of names. */
 export function makeNameFinder(names: readonly string[]): NameFinder {
-  const compiled = names.map((name) => name.split("/").map((part) => makeGlob(part.toLowerCase())));
+  const compiled = names.map((name) => name.split("/").map((part) => makeGlob(foldPath(part))));
   return (components, from = 0) => {
-    const lower = components.map((component) => component.toLowerCase());
-    for (let end = from; end < lower.length; end++) {
+    const folded = components.map(foldPath);
+    for (let end = from; end < folded.length; end++) {
       for (const parts of compiled) {
         const start = end - parts.length + 1;
-        if (start >= 0 && parts.every((part, index) => part(lower[start + index] ?? ""))) return end;
+        if (start >= 0 && parts.every((part, index) => part(folded[start + index] ?? ""))) return end;
       }
     }
     return -1;

@@ -70,6 +70,17 @@ export function hasHiddenCharacter(text: string): boolean {
   return false;
 }
 
+/**
+ * Folds names that some file system takes for one and the same to the same text: letter case, composed and decomposed
+ * letters, characters that are ignored. For refusals only: there a match too many is safe.
+ */
+export function foldPath(path: string): string {
+  // deno-lint-ignore no-control-regex
+  if (/^[\x00-\x7f]*$/.test(path)) return path.toLowerCase();
+  // upper case first: some letters have several lower-case forms and one upper-case form
+  return path.replace(/\p{Default_Ignorable_Code_Point}/gu, "").normalize("NFKC").toUpperCase().toLowerCase();
+}
+
 /** What is wrong with a path in a policy, and what to write instead. */
 export interface TextProblem {
   /** Completes `Cannot use … :`. */

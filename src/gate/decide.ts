@@ -8,7 +8,6 @@
  */
 import type { DenialCode } from "../authority/denial_codes.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
-import { hasHiddenCharacter } from "../authority/path.ts";
 import type { Request, Requirement, RequirementKind } from "../authority/requirement.ts";
 import type { Places, Plan, PlannedTool } from "../plan/plan.ts";
 import { makeEndpointGate } from "./endpoints.ts";
@@ -127,5 +126,5 @@ function samePlaces(a: Places, b: Places): boolean {
 /** Text as every resolver writes it. The gate does not rely on that. */
 function isCanonical(target: unknown): boolean {
   return typeof target === "string" && target !== "" && target === target.trim() && target.isWellFormed() &&
-    !hasHiddenCharacter(target);
+    !/\p{Cc}/u.test(target);
 }

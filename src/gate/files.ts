@@ -5,7 +5,7 @@
  */
 import { makeGlobs } from "../authority/glob.ts";
 import { isNamed, makeNameFinder, type NameFinder } from "../authority/names.ts";
-import { parentOf, relativeTo, resolvePath } from "../authority/path.ts";
+import { foldPath, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
 import { isPlace } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, type PlannedTool } from "../plan/plan.ts";
 import type { Verdict } from "./decide.ts";
@@ -43,8 +43,8 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
     read(tool, path) {
       if (tool.fs !== "read" || !isNormal(path)) return { code: "fs_read_path_not_admitted", rule: null };
       const around: Reader[] = [];
+      if (isBelow(secretPlaces, path)) return { code: "secret_name", rule: null };
       for (const folder of upwards(path)) {
-        if (secretPlaces.has(folder)) return { code: "secret_name", rule: null };
         around.push(...readers.get(folder) ?? []);
       }
       // an exclude pattern takes away what any root around it admits; the innermost root that admits is named
@@ -72,8 +72,8 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
       if (writers.size === 0) return { code: "artifact_root_not_configured", rule: null };
       if (tool.fs !== "write" || !isNormal(path)) return { code: "artifact_path_not_admitted", rule: null };
       let granting: { readonly root: string; readonly rule: string } | undefined;
+      if (isBelow(protectedPlaces, path)) return { code: "protected_path", rule: null };
       for (const folder of upwards(path)) {
-        if (protectedPlaces.has(folder)) return { code: "protected_path", rule: null };
         const rule = writers.get(folder);
         if (rule !== undefined && folder !== path) granting ??= { root: folder, rule };
       }
@@ -96,7 +96,14 @@ function isSecret(names: NameFinder, relative: string, include: readonly string[
 }
 
 function placesOf(entries: readonly string[], places: Places): ReadonlySet<string> {
-  return new Set(entries.filter(isPlace).map((entry) => absolute(entry, places)));
+  return new Set(entries.filter(isPlace).map((entry) => foldPath(absolute(entry, places))));
+}
+
+/** Whether a path is one of the folded places or lies below one. */
+function isBelow(folded: ReadonlySet<string>, path: string): boolean {
+  if (folded.size === 0) return false;
+  for (const folder of upwards(foldPath(path))) if (folded.has(folder)) return true;
+  return false;
 }
 
 /** The path and every folder above it, innermost first. */

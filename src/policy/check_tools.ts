@@ -34,7 +34,10 @@ export function planTools(check: Check, budgets: Budgets): Record<string, Planne
       family: manifest.family,
       manifest: manifest.digest,
       ...(manifest.authority.fs === undefined ? {} : { fs: manifest.authority.fs }),
-      timeoutMs: check.loaded.policy.budgets?.toolTimeoutMs ?? manifest.limits.timeoutMs ?? budgets.toolTimeoutMs,
+      timeoutMs: Math.min(
+        check.loaded.policy.budgets?.toolTimeoutMs ?? manifest.limits.timeoutMs ?? budgets.toolTimeoutMs,
+        budgets.wallMs,
+      ),
       endpoints: manifest.authority.endpoints ?? {},
       rule: at,
     }]);

@@ -77,8 +77,10 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   });
 }
 
+/** A default yields to the budget it is a part of; two numbers of the policy that contradict each other are refused. */
 function planBudgets(check: Check): Budgets {
-  const budgets = { ...defaultBudgets(), ...check.loaded.policy.budgets } as Budgets;
+  const own = check.loaded.policy.budgets ?? {};
+  const budgets: { -readonly [K in keyof Budgets]: number } = { ...defaultBudgets(), ...own as Partial<Budgets> };
   const pairs = [
     ["toolTimeoutMs", "wallMs"],
     ["toolArgBytes", "totalArgBytes"],
@@ -86,16 +88,19 @@ function planBudgets(check: Check): Budgets {
     ["heapMb", "rssMb"],
   ] as const;
   for (const [part, whole] of pairs) {
-    const at = `/budgets/${Object.hasOwn(check.loaded.policy.budgets ?? {}, part) ? part : whole}`;
-    // two defaults agree with each other, so one of the pair is the policy's
-    if (budgets[part] > budgets[whole]) {
-      check.refuse({
-        at,
-        code: "policy_budget_order",
-        message: `Cannot use "budgets.${part}" of ${budgets[part]}: "budgets.${whole}" is only ${budgets[whole]}`,
-        fix: `Raise "${whole}" to ${budgets[part]}, or lower "${part}"`,
-      });
+    if (budgets[part] <= budgets[whole]) continue;
+    if (own[part] === undefined) {
+      budgets[part] = budgets[whole];
+      continue;
     }
+    check.refuse({
+      at: `/budgets/${part}`,
+      code: "policy_budget_order",
+      message: `Cannot use ${check.name(`/budgets/${part}`)} of ${budgets[part]}: "budgets.${whole}" is ${
+        budgets[whole]
+      }`,
+      fix: `Set "${whole}" to ${budgets[part]} or more, or lower "${part}"`,
+    });
   }
   return budgets;
 }

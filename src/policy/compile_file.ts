@@ -45,7 +45,7 @@ export async function compileLoaded(loaded: LoadedPolicy, options: CompileOption
   const env = options.env ?? (() => undefined);
   const facts = await inspect(loaded, {
     places: options.places ?? await placesOf(loaded.project, env),
-    denoDir: await denoDir(env),
+    denoDir: denoDir(env),
     nowMs: options.nowMs ?? Date.now(),
   });
   const plan = compile({ loaded, manifests: options.manifests, facts, modules: options.modules ?? null });
@@ -53,8 +53,7 @@ export async function compileLoaded(loaded: LoadedPolicy, options: CompileOption
 }
 
 /** Deno's cache folder as Deno itself finds it; `null` where the environment does not say. */
-async function denoDir(env: (name: string) => string | undefined): Promise<string | null> {
-  const named = env("DENO_DIR");
+function denoDir(env: (name: string) => string | undefined): string | null {
   const home = env("HOME");
   const cache = env("XDG_CACHE_HOME");
   const mac = Deno.build.os === "darwin";
@@ -63,11 +62,6 @@ async function denoDir(env: (name: string) => string | undefined): Promise<strin
     : cache
     ? `${cache}/deno`
     : home && `${home}/.cache/deno`;
-  const folder = named || fallback;
-  if (!folder?.startsWith("/")) return null;
-  try {
-    return await Deno.realPath(folder);
-  } catch {
-    return folder;
-  }
+  const folder = env("DENO_DIR") || fallback;
+  return folder?.startsWith("/") ? folder : null;
 }

@@ -60,7 +60,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
   return {
     places: options.places,
     today: new Date(options.nowMs).toISOString().slice(0, 10),
-    denoDir: options.denoDir ?? null,
+    denoDir: options.denoDir ? await realOf(resolvePath("/", options.denoDir)) : null,
     paths,
     fixtures,
   };
