@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { sesWrap } from "../launch/ses_wrap.ts";
+import { sesWrap } from "./ses_wrap.ts";
 import { makeGuest } from "./guest.js";
 import { evaluateHardened, lockRealm, proxyTest } from "./hardened.js";
 import type { GuestStart, Isolate, IsolateEvents } from "./isolate.ts";

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { sesWrap } from "../launch/ses_wrap.ts";
+import { sesWrap } from "./ses_wrap.ts";
 import guestText from "./guest.js" with { type: "text" };
 import hardenedText from "./hardened.js" with { type: "text" };
 import type { GuestStart, Isolate, IsolateEvents } from "./isolate.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import "ses";
-import { sesWrap } from "../../src/launch/ses_wrap.ts";
+import { sesWrap } from "../../src/isolate/ses_wrap.ts";
 
 interface CompartmentLike {
   evaluate(code: string): unknown;

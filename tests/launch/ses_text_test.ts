@@ -3,7 +3,6 @@ import fc from "fast-check";
 import { DataError } from "../../src/errors.ts";
 import { sesSafe } from "../../src/launch/ses_text.ts";
 import { originalPosition, splitInlineMap, withInlineMap } from "../../src/launch/source_map.ts";
-import { sesWrap } from "../../src/launch/ses_wrap.ts";
 import { evaluateInCompartment, evaluateText } from "./evaluate.ts";
 
 /** The constructor as it was: locking down puts one in its place that checks its text as well. */
@@ -214,27 +213,4 @@ Deno.test("sesSafe() keeps operators that look like comments", async () => {
   const safe = await sesSafe(`export default ${code};`);
   const value = evaluateText(safe.replace("export default ", ""));
   assert.deepEqual(JSON.parse(JSON.stringify(value)), [-1, 0, 13, true]);
-});
-
-Deno.test("sesWrap() gives the exports by name, and none when there are none", async () => {
-  const code =
-    'var main = () => [1];\nvar \\u{e9}t = 2;\nvar __proto__x = 3;\nexport {\n  __proto__x as __proto__,\n  __proto__x as "a } \\" b",\n' +
-    "  main as default,\n  \\u{e9}t\n};\n";
-  assert.deepEqual(await evaluateInCompartment(code), { result: [1], exports: ["__proto__", 'a } " b', "ét"] });
-  assert.deepEqual(Object.keys(await evaluateText(sesWrap("var a = 1;")) as object), []);
-  assert.deepEqual(Object.keys(await evaluateText(sesWrap("var a = 1;\nexport {};\n")) as object), []);
-});
-
-Deno.test("sesWrap() takes no literal for the export declaration", async () => {
-  for (const tail of ["`", "`;\nvar o = { a: 1 };", "`;\n{ a; };"]) {
-    const text = `var a = \`\nexport {\n  a\n};\n${tail}`;
-    assert.ok(sesWrap(text).includes(text.trimEnd()), tail);
-  }
-  await Promise.resolve();
-});
-
-Deno.test("sesWrap() waits for the top level and passes its failure on", async () => {
-  await assert.rejects(async () => await evaluateText(sesWrap("await null;\nthrow new Error('top');\n")), /top/);
-  const value = await evaluateText(sesWrap("var a = await Promise.resolve(5);\nexport {\n  a\n};\n")) as { a: number };
-  assert.equal(value.a, 5);
 });
