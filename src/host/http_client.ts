@@ -149,7 +149,7 @@ export async function exchange(
       method: request.method,
       headers: request.headers,
       ...(request.body === undefined ? {} : { body: request.body }),
-      redirect: "follow",
+      redirect: "manual",
       signal,
     });
     const coding = response.headers.get("content-encoding");
