@@ -1,0 +1,96 @@
+/**
+ * What a policy grants, in a few lines: printed before a run starts.
+ *
+ * @module
+ */
+import type { Plan, PlannedTool, PortablePath } from "../plan/plan.ts";
+import { escapeText } from "./escape.ts";
+import { PLAIN, type Style } from "./style.ts";
+import { duration } from "./units.ts";
+
+/** Names of one list that are shown before the rest is counted. */
+const MAX_NAMES = 8;
+
+/** Characters of one name or path. */
+const MAX_NAME = 80;
+
+const KIB = 1024;
+
+/** How the grants are printed. */
+export interface GrantOptions {
+  readonly style?: Style;
+}
+
+/**
+ * Says what a plan grants: the policy and its digest, the tools, what they may read, write and reach, what may be spent,
+ * the isolation, the accepted risks. Paths in the project are relative to it.
+ *
+ * @returns Four to eight lines without a newline. Everything that came from the policy is escaped.
+ */
+export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
+  const style = options.style ?? PLAIN;
+  const tools = Object.keys(plan.tools);
+  const lines = [
+    policyLine(plan, style),
+    `tools     ${tools.length === 0 ? "none: every call is denied" : names(tools)}`,
+  ];
+  if (plan.fs.read.length > 0) lines.push(`may read  ${names(plan.fs.read.map(readText))}`);
+  const written = plan.fs.write.map(({ root }) => `new files below ${shown(root)}`);
+  if (written.length > 0) lines.push(`may write ${names(written)}`);
+  lines.push(`may reach ${reachText(plan)}`, `may spend ${spendText(plan)}`);
+  if (plan.unsafe.length > 0) {
+    lines.push(style.warn(`accepted  outside the project: ${names(plan.unsafe.map(({ path }) => shown(path)))}`));
+  }
+  return lines;
+}
+
+function policyLine({ name, policy, isolation }: Plan, style: Style): string {
+  const file = policy.path === null ? "the command line" : shown(policy.path);
+  const title = style.heading(`policy    ${escapeText(name, { max: MAX_NAME })}`);
+  return `${title} (${file}, sha256 ${policy.sha256.slice(0, 12)}…), isolation ${isolation}`;
+}
+
+function readText({ root, include, exclude }: Plan["fs"]["read"][number]): string {
+  const only = include.length === 0 ? "" : ` only ${names(include)}`;
+  const never = exclude.length === 0 ? "" : ` never ${names(exclude)}`;
+  return `${shown(root)}${only}${never}`;
+}
+
+function reachText({ tools, network }: Plan): string {
+  const asking = Object.values(tools).filter(({ endpoints }) => Object.keys(endpoints).length > 0);
+  if (asking.length === 0) return "no host";
+  if (network.fixtures.length > 0) {
+    return `no host: recorded answers from ${names(network.fixtures.map(({ path }) => shown(path)))}`;
+  }
+  if (network.cache?.mode === "offline") return "no host: kept answers only";
+  const proxy = network.proxy === null ? "" : ` through the proxy in ${network.proxy.fromEnv}`;
+  return `${names([...new Set(asking.flatMap(endpointTexts))])}${proxy}`;
+}
+
+function endpointTexts({ endpoints }: PlannedTool): string[] {
+  return Object.values(endpoints).map(({ method, url }) => `${method} ${url}`);
+}
+
+function spendText({ budgets }: Plan): string {
+  const { toolCalls, wallMs, artifactBytes, rssMb } = budgets;
+  return `${toolCalls} calls, ${duration(wallMs)}, ${
+    Math.ceil(artifactBytes / MIB)
+  } MiB of files, ${rssMb} MB of memory`;
+}
+
+function size(bytes: number): string {
+  if (bytes < KIB) return `${bytes} bytes`;
+  const kib = bytes / KIB;
+  return kib < KIB ? `${Math.floor(kib)} KiB` : `${Math.floor(kib / KIB)} MiB`;
+}
+
+/** A portable path as people write it: relative to the project where it lies in it. */
+function shown(path: PortablePath): string {
+  return path === "${project}" ? "." : path.startsWith("${project}/") ? path.slice("${project}/".length) : path;
+}
+
+function names(list: readonly string[]): string {
+  const texts = list.slice(0, MAX_NAMES).map((name) => escapeText(name, { max: MAX_NAME * 4 }));
+  const more = list.length - texts.length;
+  return `${texts.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
