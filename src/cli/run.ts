@@ -4,11 +4,8 @@
  * @module
  */
 import { buildCommand } from "@stricli/core";
-import type { RecordBody } from "../audit/record.ts";
 import { DataError, type ExitCode, UsageError } from "../errors.ts";
-import { dropGroundwork, execute, type Executed, startGroundwork } from "../launch/execute.ts";
-import { type PreparedRun, prepareRun } from "../launch/prepare.ts";
-import { judge, Tally, type Verdict } from "../launch/verdict.ts";
+import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { escapeText } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
@@ -24,57 +21,34 @@ interface Flags extends RunFlags {
 }
 
 async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
-  const groundwork = startGroundwork();
-  let prepared: PreparedRun;
-  let locked: boolean;
-  try {
-    const named = await nameRun(flags, agent);
-    locked = await isLocked(flags, named);
-    if (locked && named.added.length > 0) {
-      throw new DataError("locked_flags", `Cannot run locked: ${named.added.join(", ")} adds authority to the policy`, {
-        fix: "Put it into the policy, review it, and run `twokey policy lock`",
-      });
-    }
-    prepared = await prepareRun(flags.live ? withoutFixtures(named.loaded) : named.loaded, {
-      onProgress: (line) => err(`${line}\n`),
-    });
-    if (locked) {
-      const { assertLocked } = await import("../policy/lock.ts");
-      await assertLocked(prepared);
-    }
-  } catch (error) {
-    await dropGroundwork(groundwork);
-    throw error;
-  }
-  const { grantLines } = await import("../report/grants.ts");
-  if (!flags.json) out(`${grantLines(prepared.plan, { style: styleFor(Deno.stdout) }).join("\n")}\n\n`);
-  const tally = new Tally();
   const progress = new Progress({ quiet: flags.json });
-  const executed = await execute(prepared, {
-    groundwork,
+  const run = await runPolicy(() => nameRun(flags, agent), {
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
-    start: { command: "run", locked },
-    onRecord: (body: RecordBody) => {
-      tally.saw(body);
-      progress.saw(body);
+    failOnDenial: flags.failOnDenial,
+    onProgress: (line) => err(`${line}\n`),
+    onPrepared: async ({ plan }) => {
+      if (flags.json) return;
+      const { grantLines } = await import("../report/grants.ts");
+      out(`${grantLines(plan, { style: styleFor(Deno.stdout) }).join("\n")}\n\n`);
     },
+    onRecord: (body) => progress.saw(body),
     onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
   });
   progress.end();
-  const verdict = judge({
-    reason: executed.end.reason,
-    denials: tally.denials,
-    expected: prepared.plan.expectDenials,
-    done: tally.done,
-    failOnDenial: flags.failOnDenial || locked,
-    failOnNothing: locked,
-  });
-  await report(flags, { prepared, executed, verdict });
-  return verdict.exit;
+  await report(flags, run);
+  return run.verdict.exit;
+}
+
+/** The policy that the command line names, and whether its lock holds. */
+async function nameRun(flags: Flags, agent: string | undefined): Promise<NamedRun> {
+  const named = await namePolicy(flags, agent);
+  const locked = await isLocked(flags, named);
+  if (!flags.live) return { ...named, locked };
+  return { loaded: withoutFixtures(named.loaded), locked, added: [...named.added, "--live"] };
 }
 
 /** What the command line names: a policy file, a policy of flags, or the project's default policy. */
-async function nameRun(flags: Flags, agent: string | undefined): Promise<NamedPolicy> {
+async function namePolicy(flags: Flags, agent: string | undefined): Promise<NamedPolicy> {
   const named = agent === undefined ? {} : { agent };
   if (flags.policy !== undefined || agent !== undefined || hasPolicyFlags(flags)) return await loadNamed(flags, named);
   const policy = await findDefaultPolicy();
@@ -115,15 +89,11 @@ function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
   return { ...loaded, policy: { ...policy, network: live } };
 }
 
-async function report(
-  flags: Flags,
-  { prepared, executed, verdict }: { prepared: PreparedRun; executed: Executed; verdict: Verdict },
-): Promise<void> {
+async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }: FinishedRun): Promise<void> {
   const [{ replayAudit }, { summaryLines }] = await Promise.all([
     import("../replay/replay.ts"),
     import("../report/summary.ts"),
   ]);
-  const { end, runId, auditPath } = executed;
   const summary = await replayAudit(auditPath, { head: end.head });
   if (flags.json) {
     const { status, reason, error, head, inFlight, control } = end;

@@ -1,0 +1,97 @@
+/**
+ * An agent's run from its policy to its verdict: what the command line and embedders share.
+ *
+ * @module
+ */
+import type { RecordBody } from "../audit/record.ts";
+import { DataError } from "../errors.ts";
+import type { LoadedPolicy } from "../policy/load.ts";
+import { assertLocked } from "../policy/lock.ts";
+import { dropGroundwork, execute, type Executed, startGroundwork } from "./execute.ts";
+import { type PreparedRun, prepareRun } from "./prepare.ts";
+import { judge, Tally, type Verdict } from "./verdict.ts";
+
+/** A policy to run, as its caller names it. */
+export interface NamedRun {
+  readonly loaded: LoadedPolicy;
+  /** Refuses whatever differs from the policy's lock. */
+  readonly locked: boolean;
+  /** Flags that add authority to what the policy's file grants; refused when locked. */
+  readonly added?: readonly string[];
+}
+
+/** Options of {@linkcode runPolicy}. */
+export interface RunPolicyOptions {
+  /** Folder for the run's own folder; the default is `.twokey/runs` in the project. */
+  readonly runsDir?: string;
+  /** Judges a denial that the policy does not expect as a failure (exit 77); always so when locked. */
+  readonly failOnDenial?: boolean;
+  /** Hears one line when something takes long. */
+  onProgress?(line: string): void;
+  /** Called with the compiled plan, before anything is started. */
+  onPrepared?(prepared: PreparedRun): void | Promise<void>;
+  /** Takes every record, once it is in the log. */
+  onRecord?(body: RecordBody): void;
+  /** Takes one line of standard error: untrusted, not escaped. */
+  onStderr?(source: "host" | "agent", line: string): void;
+}
+
+/** A run that has ended. */
+export interface FinishedRun extends Executed {
+  readonly prepared: PreparedRun;
+  readonly verdict: Verdict;
+}
+
+/**
+ * Runs an agent under its policy.
+ *
+ * @param named Gives the policy; called while the processes are already being started.
+ * @throws {DataError} If the policy, the agent's source, a fixture or the lock is wrong.
+ * @throws {AuditError} If the log cannot be written.
+ */
+export async function runPolicy(
+  named: () => Promise<NamedRun>,
+  options: RunPolicyOptions = {},
+): Promise<FinishedRun> {
+  const groundwork = startGroundwork();
+  let prepared: PreparedRun;
+  let locked: boolean;
+  try {
+    const run = await named();
+    locked = run.locked;
+    assertNothingAdded(run);
+    prepared = await prepareRun(run.loaded, options.onProgress === undefined ? {} : { onProgress: options.onProgress });
+    if (locked) await assertLocked(prepared);
+    await options.onPrepared?.(prepared);
+  } catch (error) {
+    await dropGroundwork(groundwork);
+    throw error;
+  }
+  const tally = new Tally();
+  const executed = await execute(prepared, {
+    groundwork,
+    ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
+    start: { command: "run", locked },
+    onRecord: (body) => {
+      tally.saw(body);
+      options.onRecord?.(body);
+    },
+    onStderr: (source, line) => options.onStderr?.(source, line),
+  });
+  const verdict = judge({
+    reason: executed.end.reason,
+    denials: tally.denials,
+    expected: prepared.plan.expectDenials,
+    done: tally.done,
+    failOnDenial: locked || (options.failOnDenial ?? false),
+    failOnNothing: locked,
+  });
+  return { ...executed, prepared, verdict };
+}
+
+function assertNothingAdded({ locked, added = [] }: NamedRun): void {
+  if (!locked || added.length === 0) return;
+  throw new DataError("locked_flags", `Cannot run locked: ${added.join(", ")} adds authority to the policy`, {
+    fix: "Put it into the policy, review it, and run `twokey policy lock`",
+  });
+}
