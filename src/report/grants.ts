@@ -71,11 +71,8 @@ function endpointTexts({ endpoints }: PlannedTool): string[] {
   return Object.values(endpoints).map(({ method, url }) => `${method} ${url}`);
 }
 
-function spendText({ budgets }: Plan): string {
-  const { toolCalls, wallMs, artifactBytes, rssMb } = budgets;
-  return `${toolCalls} calls, ${duration(wallMs)}, ${
-    Math.ceil(artifactBytes / MIB)
-  } MiB of files, ${rssMb} MB of memory`;
+function spendText({ budgets: { toolCalls, wallMs, artifactBytes, rssMb } }: Plan): string {
+  return `${toolCalls} calls, ${duration(wallMs)}, ${size(artifactBytes)} of files, ${rssMb} MiB of memory`;
 }
 
 function size(bytes: number): string {
