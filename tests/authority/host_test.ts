@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { canonicalHost, parseIpv4, specialBlockOf } from "../../src/authority/host.ts";
+
+Deno.test("canonicalHost() gives every spelling of a host one form", () => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    ["Example.COM", "example.com", "name"],
+    ["example.com.", "example.com", "name"],
+    ["b\u00fccher.example", "xn--bcher-kva.example", "name"],
+    ["127.0.0.1", "127.0.0.1", "ipv4"],
+    ["2130706433", "127.0.0.1", "ipv4"],
+    ["0x7f.1", "127.0.0.1", "ipv4"],
+    ["[::1]", "[::1]", "ipv6"],
+    ["[0:0::1]", "[::1]", "ipv6"],
+  ];
+  for (const [text, host, kind] of cases) assert.deepEqual(canonicalHost(text), { host, kind }, text);
+});
+
+Deno.test("canonicalHost() refuses what is no single host", () => {
+  for (
+    const text of [
+      "",
+      "*.example.com",
+      "::1",
+      "::1:443",
+      "example.com:443",
+      "a..b",
+      "a/b",
+      "u@h",
+      "a b",
+      "a?b",
+      "a#b",
+      "a,b",
+      ".",
+      "%61",
+      `${"a".repeat(64)}.com`,
+    ]
+  ) {
+    assert.equal(canonicalHost(text), null, text);
+  }
+});
+
+Deno.test("specialBlockOf() knows the edges of each block", () => {
+  for (const address of ["0.0.0.0", "10.255.255.255", "100.64.0.1", "127.1.2.3", "169.254.169.254", "172.31.255.255"]) {
+    assert.ok(specialBlockOf(address), address);
+  }
+  for (const address of ["192.168.0.1", "198.19.0.0", "224.0.0.1", "255.255.255.255"]) {
+    assert.ok(specialBlockOf(address));
+  }
+  for (const address of ["1.1.1.1", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "198.20.0.0"]) {
+    assert.equal(specialBlockOf(address), null, address);
+  }
+});
+
+Deno.test("parseIpv4() reads four decimal numbers only", () => {
+  assert.equal(parseIpv4("1.2.3.4"), 0x01020304);
+  for (const text of ["1.2.3", "1.2.3.256", "01.2.3.4", "1.2.3.4.5", "a.b.c.d"]) assert.equal(parseIpv4(text), null);
+});
