@@ -7,6 +7,14 @@ import { ControlError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Key1 } from "../plan/key1.ts";
 
+/** What an attestation needs beside the grants. */
+export interface AttestOptions {
+  /** A file in a private folder of the launcher, which no plan grants. */
+  readonly canaryPath: string;
+  /** Tries whether the client of the network tools reaches an IPv6 address; `undefined` where nothing is ever sent. */
+  ipv4(): Promise<{ readonly held: boolean } | undefined> | undefined;
+}
+
 /** An act that must fail. */
 interface Canary {
   readonly name: string;
@@ -20,11 +28,10 @@ interface Canary {
  * Paths, programs and variables that the plan grants are queried. A query is no proof for a host, nor for a refusal: the
  * canaries are really tried.
  *
- * @param canaryPath A file in a private folder of the launcher, which no plan grants.
- * @returns What was tried, and that it was refused.
+ * @returns What was tried, and that it was refused; `ipv4` where the network's client was tried as well.
  * @throws {ControlError} `attest_*` if anything is not as the plan says.
  */
-export async function attest(key1: Key1, canaryPath: string): Promise<JsonObject> {
+export async function attest(key1: Key1, { canaryPath, ipv4 }: AttestOptions): Promise<JsonObject> {
   attestGrants(key1);
   const refused: string[] = [];
   for (const canary of canaries(canaryPath)) {
@@ -36,8 +43,12 @@ export async function attest(key1: Key1, canaryPath: string): Promise<JsonObject
     }
     refused.push(canary.name);
   }
+  const bound = await ipv4();
+  if (bound !== undefined && !bound.held) {
+    throw new ControlError("attest_ipv4", "Cannot trust this process: its client reaches IPv6 addresses");
+  }
   const grants = key1.read.length + key1.write.length + key1.net.length + key1.env.length;
-  return { grants, refused };
+  return { grants, refused, ...(bound === undefined ? {} : { ipv4: true }) };
 }
 
 function attestGrants({ read, write, env }: Key1): void {

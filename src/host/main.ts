@@ -9,20 +9,27 @@
 import { auditValue, makeRedactor } from "../audit/redact.ts";
 import type { RecordBody } from "../audit/record.ts";
 import { BugError, ControlError, TwokeyError } from "../errors.ts";
-import { makeGate } from "../gate/decide.ts";
+import { type Gate, makeGate } from "../gate/decide.ts";
 import { type Json, type JsonObject, sha256 as slowSha256 } from "../json.ts";
 import type { Isolate, IsolateEvents } from "../isolate/isolate.ts";
 import type { Places, Plan } from "../plan/plan.ts";
-import { key1 } from "../plan/key1.ts";
+import { type Key1, key1 } from "../plan/key1.ts";
 import type { AuditMode, Tool } from "../tool/define.ts";
 import { TOOLS } from "../tools/registry.ts";
-import { attest } from "./attest.ts";
+import { attest, type AttestOptions } from "./attest.ts";
 import type { CallHost } from "./call.ts";
 import type { RunContext } from "./context.ts";
 import { Deadlines } from "./deadlines.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
 import { Session, type SessionEnd } from "./session.ts";
+
+/** A host that has opened its pipes and read its first line. */
+interface Started {
+  readonly init: Init;
+  readonly channel: RecordChannel;
+  readonly ends: { readonly fromAgent: Deno.FsFile; readonly toAgent: Deno.FsFile } | undefined;
+}
 
 /** The first line of the launcher. */
 interface Init {
@@ -37,15 +44,33 @@ interface Init {
   readonly canary: string;
 }
 
+/** The parts that hold the two keys. The shipped host is made of {@linkcode SHIPPED}. */
+export interface HostParts {
+  /** Proves key 1. @throws {ControlError} If it does not hold. */
+  attest(permissions: Key1, options: AttestOptions): Promise<JsonObject>;
+  /** Key 2: makes the one function that decides. */
+  makeGate(plan: Plan, places: Places): Gate;
+  /** Key 2: loaders of every tool that a plan can grant, by name. */
+  readonly tools: typeof TOOLS;
+}
+
+/** The parts of the shipped host. */
+export const SHIPPED: HostParts = Object.freeze({ attest, makeGate, tools: TOOLS });
+
 /** Values over this size are digested in the log even where a tool says that they are kept. */
 const MAX_KEPT_BYTES = 65_536;
 /** What a line of the agent may hold beside its body. */
 const HEAD_BYTES = 65_536;
 const ENCODER = new TextEncoder();
 
-if (import.meta.main) await main();
+if (import.meta.main) await runHost(SHIPPED);
 
-async function main(): Promise<void> {
+/**
+ * Runs a host to its end, with the pipes that its arguments name. The process ends with it.
+ *
+ * A host of other parts is for tests, which leave out one key to see the other hold alone.
+ */
+export async function runHost(hostParts: HostParts): Promise<void> {
   const [recordsPath, answersPath, agentToHost, hostToAgent, launcherPid] = Deno.args;
   if (
     recordsPath === undefined || answersPath === undefined || agentToHost === undefined || hostToAgent === undefined
@@ -63,7 +88,7 @@ async function main(): Promise<void> {
   const redactor = makeRedactor({ fields: init.plan.redact, secrets: new Map() });
   const channel = new RecordChannel({ records, answers }, redactor.redact);
   try {
-    await serve(init, channel, ends);
+    await serve(hostParts, { init, channel, ends });
   } catch (error) {
     leave(channel, error);
   }
@@ -90,22 +115,20 @@ function readFirstLine(file: Deno.FsFile): string {
 }
 
 async function serve(
-  init: Init,
-  channel: RecordChannel,
-  ends: { fromAgent: Deno.FsFile; toAgent: Deno.FsFile } | undefined,
+  hostParts: HostParts,
+  { init, channel, ends }: Started,
 ): Promise<void> {
   const { plan, places } = init;
   const run = makeRunContext(init, channel);
   const parts = await loadParts(run, init.caPem ?? undefined);
-  const attestation = await attest(key1(plan, places), init.canary);
-  const ipv4 = await parts.network?.ipv4Canary();
-  if (ipv4 !== undefined && !ipv4.held) {
-    throw new ControlError("attest_ipv4", "Cannot trust this process: its client reaches IPv6 addresses");
-  }
+  const attestation = await hostParts.attest(key1(plan, places), {
+    canaryPath: init.canary,
+    ipv4: () => parts.network?.ipv4Canary(),
+  });
   for (const body of parts.source?.manifestRecords() ?? []) channel.send(body);
 
   const over = Promise.withResolvers<SessionEnd>();
-  const host = makeCallHost(run, channel, new PowerBox(run, parts));
+  const host = makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts) });
   const controls = controlsOf(plan);
   const session = new Session({
     plan,
@@ -121,7 +144,7 @@ async function serve(
   });
   session.attach(isolate);
   await isolate.ready();
-  channel.control("ready", { ...attestation, ...(ipv4 === undefined ? {} : { ipv4: true }) });
+  channel.control("ready", attestation);
   if (channel.readLine() !== "go") throw new ControlError("control_no_go", "Cannot start: the launcher said no");
   loadFastHash(run);
   const start = {
@@ -175,15 +198,19 @@ function loadFastHash(run: SwitchingRun): void {
   }, 0);
 }
 
-function makeCallHost(run: SwitchingRun, channel: RecordChannel, box: PowerBox): CallHost {
+function makeCallHost(
+  run: SwitchingRun,
+  channel: RecordChannel,
+  { hostParts, box }: { readonly hostParts: HostParts; readonly box: PowerBox },
+): CallHost {
   const { plan, places } = run;
-  const decide = makeGate(plan, places);
+  const decide = hostParts.makeGate(plan, places);
   const tools = new Map<string, Promise<Tool>>();
   return {
     budgets: plan.budgets,
     timeoutMs: (name) => Object.hasOwn(plan.tools, name) ? plan.tools[name]?.timeoutMs : undefined,
     tool: (name) => {
-      const known = tools.get(name) ?? loadTool(name);
+      const known = tools.get(name) ?? loadTool(hostParts, name);
       tools.set(name, known);
       return known;
     },
@@ -199,8 +226,8 @@ function makeCallHost(run: SwitchingRun, channel: RecordChannel, box: PowerBox):
   };
 }
 
-function loadTool(name: string): Promise<Tool> {
-  const load = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
+function loadTool({ tools }: HostParts, name: string): Promise<Tool> {
+  const load = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (load === undefined) {
     throw new BugError("bug_no_tool", "Cannot load a tool: the plan grants one that is not there");
   }
