@@ -47,25 +47,25 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
       for (const folder of upwards(path)) {
         around.push(...readers.get(folder) ?? []);
       }
-      // an exclude pattern takes away what any root around it admits; the innermost root that admits is named
+      // an exclude pattern takes away what any root around it admits; the innermost root speaks first otherwise
       for (const { root, rule, excluded } of around) {
         const index = excluded(relativeTo(root, path));
         if (index >= 0) return { code: "exclude_pattern", rule: `${rule}/exclude/${index}` };
       }
-      let refusal: Verdict = { code: "fs_read_path_not_admitted", rule: null };
+      let refusal: Verdict | undefined;
       for (const reader of around) {
         const relative = relativeTo(reader.root, path);
         // the root itself stands for the whole collection below it
         if (relative === "") return { granted: reader.rule };
         if (reader.include.length > 0 && reader.included(relative) < 0) {
-          refusal = { code: "include_pattern", rule: `${reader.rule}/include` };
+          refusal ??= { code: "include_pattern", rule: `${reader.rule}/include` };
         } else if (isSecret(secretNames, relative, reader.include)) {
-          refusal = { code: "secret_name", rule: null };
+          refusal ??= { code: "secret_name", rule: null };
         } else {
           return { granted: reader.rule };
         }
       }
-      return refusal;
+      return refusal ?? { code: "fs_read_path_not_admitted", rule: null };
     },
 
     write(tool, path) {

@@ -35,7 +35,11 @@ export function planFiles(check: Check, kept: readonly string[]): Plan["fs"] {
   checkNesting(check, read);
   const places = protectedPlaces(check, kept);
   for (const root of write) refuseProtected(check, root, places);
-  const inWriteRoot = places.filter((place) => write.some(({ path }) => isInside(path, place)));
+  const secret = secretPlaces(check, read);
+  // what key 1 denies to read could not be verified after writing it, and other programs obey it without asking
+  const inWriteRoot = [...new Set([...places, ...secret])].toSorted().filter((place) =>
+    write.some(({ path }) => isInside(path, place))
+  );
   return {
     read: labelled(check, read).map(([root, label]) => ({
       root: check.portable(root.path),
@@ -50,7 +54,7 @@ export function planFiles(check: Check, kept: readonly string[]): Plan["fs"] {
       rule: root.at,
     } satisfies WriteRoot)),
     protected: write.length === 0 ? [] : [...portables(check, inWriteRoot), ...PROTECTED_NAMES],
-    secret: read.length === 0 ? [] : [...portables(check, secretPlaces(check, read)), ...SECRET_NAMES],
+    secret: read.length === 0 ? [] : [...portables(check, secret), ...SECRET_NAMES],
   };
 }
 
