@@ -13,6 +13,9 @@ import { hasHiddenCharacter, type TextProblem } from "./path.ts";
 /** Longest pattern, in UTF-16 units. */
 const MAX_PATTERN = 1024;
 
+/** Most components of a pattern: a state for each fits one number, with one before the first and one behind the last. */
+const MAX_PARTS = 28;
+
 /** Folders at the top of a file system whose name in front of a pattern means that an absolute path was meant. */
 const SYSTEM_FOLDERS = new Set(
   "etc home root usr var tmp proc sys Users private Volumes mnt media opt srv nix".split(" "),
@@ -59,6 +62,9 @@ export function globProblem(pattern: string): TextProblem | null {
   const body = pattern.replace(/^\//, "").replace(/\/$/, "");
   const parts = body.split("/");
   if (body === "") return { problem: "the pattern matches nothing", fix: 'Write "**" for everything' };
+  if (parts.length > MAX_PARTS) {
+    return { problem: `the pattern has more than ${MAX_PARTS} components`, fix: "Put the root deeper" };
+  }
   if (parts.includes("")) return { problem: "the pattern holds //", fix: "Write a single /" };
   if (parts.includes(".") || parts.includes("..")) {
     return { problem: "a pattern matches below its root and knows no . or ..", fix: "Write it relative to the root" };
@@ -109,28 +115,35 @@ export function makeGlobs(patterns: readonly string[]): (path: string) => number
   return (path) => globs.findIndex((glob) => glob(path));
 }
 
-/** Runs the pattern as an automaton over the components. A folder that matches brings all below it along. */
+/**
+ * Runs the pattern as an automaton over the components; bit n of `states` is the state before part n. A folder that
+ * matches brings all below it along.
+ */
 function matchParts(parts: readonly Part[], path: readonly string[], folderOnly: boolean): boolean {
-  let states = closure(parts, new Set([0]));
+  const accept = 1 << parts.length;
+  let states = closure(parts, 1);
   for (const [index, component] of path.entries()) {
-    const next = new Set<number>();
-    for (const state of states) {
-      const part = parts[state];
-      if (part === undefined) continue;
-      if (part === "folders") next.add(state);
-      else if (part === "any" || matchAtoms(part.atoms, component)) next.add(state + 1);
+    let next = 0;
+    for (const [state, part] of parts.entries()) {
+      const bit = 1 << state;
+      if ((states & bit) === 0) continue;
+      if (part === "folders") next |= bit;
+      else if (part === "any" || matchAtoms(part.atoms, component)) next |= bit << 1;
     }
     states = closure(parts, next);
-    if (states.has(parts.length) && (!folderOnly || index < path.length - 1)) return true;
-    if (states.size === 0) return false;
+    if ((states & accept) !== 0 && (!folderOnly || index < path.length - 1)) return true;
+    if (states === 0) return false;
   }
   return false;
 }
 
-function closure(parts: readonly Part[], states: Set<number>): Set<number> {
-  // a Set visits what is added while it is walked
-  for (const state of states) if (parts[state] === "folders") states.add(state + 1);
-  return states;
+/** Adds what is reached without a component: `folders` may stand for none. */
+function closure(parts: readonly Part[], states: number): number {
+  let closed = states;
+  for (const [state, part] of parts.entries()) {
+    if (part === "folders" && (closed & (1 << state)) !== 0) closed |= 1 << (state + 1);
+  }
+  return closed;
 }
 
 /** Greedy matching with one point of return, the latest star: at most the product of both lengths. */

@@ -57,7 +57,7 @@ export type NameFinder = (components: readonly string[], from?: number) => numbe
 
 /** Compiles a list of names. */
 export function makeNameFinder(names: readonly string[]): NameFinder {
-  const compiled = names.map((name) => name.split("/").map((part) => makeGlob(foldPath(part))));
+  const compiled = names.map((name) => name.split("/").map((part) => makeNameTest(foldPath(part))));
   return (components, from = 0) => {
     const folded = components.map(foldPath);
     for (let end = from; end < folded.length; end++) {
@@ -68,6 +68,15 @@ export function makeNameFinder(names: readonly string[]): NameFinder {
     }
     return -1;
   };
+}
+
+/** A test for one component. Nearly every name has one `*` at most, for which no pattern needs to run. */
+function makeNameTest(name: string): (component: string) => boolean {
+  const [before = "", after, ...more] = name.split("*");
+  if (after === undefined) return (component) => component === name;
+  if (more.length > 0) return makeGlob(name);
+  const least = before.length + after.length;
+  return (component) => component.length >= least && component.startsWith(before) && component.endsWith(after);
 }
 
 /**

@@ -10,6 +10,7 @@ import { isInside, pathProblem, resolvePath } from "../authority/path.ts";
 import type { Budgets, Isolation } from "../plan/plan.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
+import { realOf } from "./inspect.ts";
 import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
@@ -53,8 +54,8 @@ const ISOLATIONS: readonly Isolation[] = ["process", "worker", "compartment"];
  * @throws {UsageError} If a flag needs another one. @throws {PolicyError} If a value does not fit; names the flag.
  */
 export async function policyFromFlags(flags: PolicyFlags, cwd: string): Promise<LoadedPolicy> {
-  const base = await Deno.realPath(cwd);
-  const project = await findProject(base);
+  const base = realOf(cwd);
+  const project = findProject(base);
   const empty: LoadedPolicy = {
     file: null,
     base,
@@ -79,13 +80,13 @@ export async function withFlags(
   flags: PolicyFlags,
   options: { cwd: string },
 ): Promise<FlaggedPolicy> {
-  const merge = new Merge(loaded, await Deno.realPath(options.cwd));
+  const merge = new Merge(loaded, realOf(options.cwd));
   const { policy } = loaded;
   merge.set("/agent", "--agent", flags.agent === undefined ? undefined : merge.path(flags.agent));
   for (const name of new Set(flags.tool)) {
     if (!(policy.tools ?? []).includes(name)) merge.append("/tools", "--tool", name);
   }
-  await addRoots(merge, flags);
+  addRoots(merge, flags);
   for (const path of flags.osvFixture ?? []) merge.append("/network/fixtures", "--osv-fixture", merge.path(path));
   addCache(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
@@ -101,7 +102,7 @@ export async function withFlags(
   return await merge.finish();
 }
 
-async function addRoots(merge: Merge, flags: PolicyFlags): Promise<void> {
+function addRoots(merge: Merge, flags: PolicyFlags): void {
   const include = flags.fsReadInclude ?? [];
   const exclude = flags.fsReadExclude ?? [];
   const roots = flags.fsRead ?? [];
@@ -112,7 +113,7 @@ async function addRoots(merge: Merge, flags: PolicyFlags): Promise<void> {
     );
   }
   for (const root of roots) {
-    const isFile = await isRegularFile(resolvePath(merge.cwd, root));
+    const isFile = isRegularFile(resolvePath(merge.cwd, root));
     const at = merge.append("/fs/read", "--fs-read", {
       root: merge.path(root),
       ...(include.length > 0 && !isFile ? { include } : {}),
@@ -168,9 +169,9 @@ function addIsolation(merge: Merge, flags: PolicyFlags): void {
   if (ISOLATIONS.indexOf(isolation) > ISOLATIONS.indexOf(before)) merge.adds(flag);
 }
 
-async function isRegularFile(path: string): Promise<boolean> {
+function isRegularFile(path: string): boolean {
   try {
-    return (await Deno.stat(path)).isFile;
+    return Deno.statSync(path).isFile;
   } catch {
     return false;
   }

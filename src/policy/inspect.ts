@@ -60,7 +60,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
   return {
     places: options.places,
     today: new Date(options.nowMs).toISOString().slice(0, 10),
-    denoDir: options.denoDir ? await realOf(resolvePath("/", options.denoDir)) : null,
+    denoDir: options.denoDir ? realOf(resolvePath("/", options.denoDir)) : null,
     paths,
     fixtures,
   };
@@ -82,34 +82,38 @@ export function pathsOf(policy: Policy): [pointer: string, path: string][] {
   return found;
 }
 
-/** Says what an absolute, normal path is. */
-export async function lookAt(path: string): Promise<PathFact> {
-  const real = await realOf(path);
+/**
+ * Says what an absolute, normal path is. Synchronous: a handful of look-ups costs less than handing them to the thread
+ * pool and back, and the launcher has nothing else to do yet.
+ */
+export function lookAt(path: string): PathFact {
+  const real = realOf(path);
   try {
-    const { isFile, isDirectory } = await Deno.stat(path);
+    const { isFile, isDirectory } = Deno.statSync(path);
     return { path, real, kind: isFile ? "file" : isDirectory ? "directory" : "other" };
   } catch {
     // a dangling link, or something that cannot be reached, is not the same as nothing
-    const leaf = await maybeLstat(path);
+    const leaf = maybeLstat(path);
     return { path, real, kind: leaf === "missing" ? "missing" : "other" };
   }
 }
 
-async function realOf(path: string): Promise<string> {
+/** The real spelling of a path; of something missing, that of the nearest folder above it and the rest as written. */
+export function realOf(path: string): string {
   try {
-    return await Deno.realPath(path);
+    return Deno.realPathSync(path);
   } catch {
     if (path === "/") return path;
-    const leaf = await maybeLstat(path);
+    const leaf = maybeLstat(path);
     // where a dangling link leads is not followed up: any answer but the path itself makes the compiler refuse it
     if (leaf !== "missing") return `${path} (unreachable)`;
-    return resolvePath(await realOf(parentOf(path)), path.slice(path.lastIndexOf("/") + 1));
+    return resolvePath(realOf(parentOf(path)), path.slice(path.lastIndexOf("/") + 1));
   }
 }
 
-async function maybeLstat(path: string): Promise<"missing" | "there"> {
+function maybeLstat(path: string): "missing" | "there" {
   try {
-    await Deno.lstat(path);
+    Deno.lstatSync(path);
     return "there";
   } catch (error) {
     return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ? "missing" : "there";

@@ -8,6 +8,7 @@ import { DataError, InputError, type Position } from "../errors.ts";
 import { digest, type Json, type JsonObject } from "../json.ts";
 import { nearest } from "../authority/nearest.ts";
 import { isInside, nameOf, parentOf, resolvePath } from "../authority/path.ts";
+import { realOf } from "./inspect.ts";
 import { type Jsonc, pointerPart, readJsonc } from "./jsonc.ts";
 import { type PolicyIssue, refuse } from "./policy_error.ts";
 import { knownKeys, type Policy, policySchema, RESERVED_BLOCKS } from "./schema.ts";
@@ -67,16 +68,16 @@ export async function parsePolicy(text: string, file: string): Promise<ParsedPol
  * @throws {PolicyError} With everything that is wrong in it.
  */
 export async function loadPolicy(path: string): Promise<LoadedPolicy> {
-  const file = await realFile(path);
+  const file = realFile(path);
   const base = parentOf(file);
-  const project = await findProject(base);
-  const linkedFrom = await findProject(await Deno.realPath(parentOf(resolvePath(Deno.cwd(), path))));
+  const project = findProject(base);
+  const linkedFrom = findProject(realOf(parentOf(resolvePath(Deno.cwd(), path))));
   if (!isInside(linkedFrom, file)) {
     throw new DataError("policy_link_outside", `Cannot use the policy "${path}": it is a link out of its project`, {
       fix: "Name the file itself",
     });
   }
-  const parsed = await parsePolicy(await readText(file, path), path);
+  const parsed = await parsePolicy(readText(file, path), path);
   return { ...parsed, file, base, project };
 }
 
@@ -87,10 +88,10 @@ export function digestPolicy(value: JsonObject): Promise<string> {
 }
 
 /** The nearest folder at or above `folder` that is a project, else `folder` itself. `folder` is an absolute real path. */
-export async function findProject(folder: string): Promise<string> {
+export function findProject(folder: string): string {
   for (let at = folder;; at = parentOf(at)) {
     for (const mark of PROJECT_MARKS) {
-      if (await exists(resolvePath(at, mark))) return at;
+      if (exists(resolvePath(at, mark))) return at;
     }
     if (at === "/") return folder;
   }
@@ -200,10 +201,10 @@ export function dotted(pointer: string): string {
   return text;
 }
 
-async function realFile(path: string): Promise<string> {
+function realFile(path: string): string {
   if (path === "" || path.includes("\0")) throw new InputError("policy_unreadable", "Cannot read the policy: no path");
   try {
-    return await Deno.realPath(path);
+    return Deno.realPathSync(path);
   } catch (cause) {
     const missing = cause instanceof Deno.errors.NotFound;
     const what = missing ? "there is no such file; twokey init writes one" : "it cannot be reached";
@@ -212,13 +213,13 @@ async function realFile(path: string): Promise<string> {
   }
 }
 
-async function readText(file: string, shown: string): Promise<string> {
-  const { isFile, size } = await Deno.stat(file);
+function readText(file: string, shown: string): string {
+  const { isFile, size } = Deno.statSync(file);
   if (!isFile) throw new DataError("policy_not_a_file", `Cannot use the policy "${shown}": it is not a regular file`);
   if (size > MAX_BYTES) throw tooLarge(shown);
-  let bytes: Uint8Array;
+  let bytes: Uint8Array<ArrayBuffer>;
   try {
-    bytes = await Deno.readFile(file);
+    bytes = Deno.readFileSync(file);
   } catch (cause) {
     throw new InputError("policy_unreadable", `Cannot read the policy "${shown}": it cannot be opened`, { cause });
   }
@@ -234,9 +235,9 @@ function tooLarge(shown: string): DataError {
   return new DataError("policy_too_large", `Cannot use the policy "${shown}": it is larger than ${MAX_BYTES} bytes`);
 }
 
-async function exists(path: string): Promise<boolean> {
+function exists(path: string): boolean {
   try {
-    await Deno.lstat(path);
+    Deno.lstatSync(path);
     return true;
   } catch {
     return false;

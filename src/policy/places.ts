@@ -4,8 +4,9 @@
  * @module
  */
 import { sha256 } from "../json.ts";
-import { nameOf, parentOf, resolvePath } from "../authority/path.ts";
+import { resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
+import { realOf } from "./inspect.ts";
 
 /** Letters of the project's id: enough that two projects of one user never share a state folder. */
 const ID_LENGTH = 16;
@@ -25,20 +26,7 @@ export async function placesOf(project: string, env: (name: string) => string | 
   const id = (await sha256(project)).slice(0, ID_LENGTH);
   return {
     project,
-    twokey: await Deno.realPath(twokey),
-    state: await realFolder(resolvePath(base, `twokey/${id}`)),
+    twokey: realOf(twokey),
+    state: realOf(resolvePath(base, `twokey/${id}`)),
   };
-}
-
-/** The real spelling of a folder that may not exist yet: that of the nearest folder above it. */
-async function realFolder(path: string): Promise<string> {
-  let tail = "";
-  for (let at = path;; at = parentOf(at)) {
-    try {
-      return resolvePath(await Deno.realPath(at), `./${tail}`);
-    } catch {
-      if (at === "/") return path;
-      tail = `${nameOf(at)}/${tail}`;
-    }
-  }
 }

@@ -17,6 +17,16 @@ Deno.test("makeNameFinder() finds names at any depth and in any letter case", ()
   assert.equal(guarded([".git", "x", ".git"], 1), 2, "the search can go on behind a find");
 });
 
+Deno.test("makeNameFinder() gives each star any run of characters, also none", () => {
+  const find = makeNameFinder(["a*", "*.k", "x*y", "p*q*r"]);
+  const hit = (component: string) => find([component]) === 0;
+  assert.deepEqual(
+    [hit("a"), hit("ab"), hit(".k"), hit("xy"), hit("xzy"), hit("pqr"), hit("p1q2r")],
+    Array(7).fill(true),
+  );
+  assert.deepEqual([hit("ba"), hit("k"), hit("x"), hit("pq")], Array(4).fill(false));
+});
+
 Deno.test("isNamed() takes only an outright name as meant", () => {
   assert.ok(isNamed([".env"], ".env"));
   assert.ok(isNamed([".env"], "a/.env"));

@@ -146,7 +146,7 @@ Deno.test("loadPolicy() finds the real file, its folder and the project above it
     assert.equal(loaded.file, `${dir}/policies/a/x.policy.jsonc`);
     assert.equal(loaded.base, `${dir}/policies/a`);
     assert.equal(loaded.project, dir);
-    assert.equal(await findProject(`${dir}/policies`), dir);
+    assert.equal(findProject(`${dir}/policies`), dir);
   });
 });
 
