@@ -49,6 +49,7 @@ export abstract class TwokeyError extends Error {
   /** Exit code of the process if nothing handles this error. */
   abstract readonly exit: ExitCode;
 
+  /** @param code Stable slug. @param message `Cannot <verb> <object>: <what is>`, safe to show to an agent. */
   constructor(code: string, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;
@@ -57,25 +58,34 @@ export abstract class TwokeyError extends Error {
 
 /** The operator typed something wrong. */
 export class UsageError extends TwokeyError {
-  override readonly name = "UsageError";
-  readonly exit = EXIT.usage;
+  /** `UsageError`, for branching where `instanceof` does not reach. */
+  override readonly name: "UsageError" = "UsageError";
+  /** Exit code 64. */
+  readonly exit: ExitCode = EXIT.usage;
 }
 
 /** Where in a text file something is: 1-based line and column. */
 export interface Position {
+  /** Name of the file as the caller gave it, or `command line`. */
   readonly file: string;
+  /** 1-based. */
   readonly line: number;
+  /** 1-based, in UTF-16 units. */
   readonly column: number;
 }
 
 /** A policy, fixture, lock or log was read and is wrong; its author must act. */
 export class DataError extends TwokeyError {
-  override readonly name = "DataError";
-  readonly exit = EXIT.data;
+  /** `DataError`, for branching where `instanceof` does not reach. */
+  override readonly name: "DataError" = "DataError";
+  /** Exit code 65. */
+  readonly exit: ExitCode = EXIT.data;
+  /** Where in the file it is wrong; `undefined` where the whole file is. */
   readonly position: Position | undefined;
   /** What to change, as one sentence or one line of the file. */
   readonly fix: string | undefined;
 
+  /** @param options `position` and `fix` where they are known. */
   constructor(code: string, message: string, options: { position?: Position; fix?: string; cause?: unknown } = {}) {
     super(code, message, options);
     this.position = options.position;
@@ -85,49 +95,64 @@ export class DataError extends TwokeyError {
 
 /** An input cannot be read at all. */
 export class InputError extends TwokeyError {
-  override readonly name = "InputError";
-  readonly exit = EXIT.noInput;
+  /** `InputError`, for branching where `instanceof` does not reach. */
+  override readonly name: "InputError" = "InputError";
+  /** Exit code 66. */
+  readonly exit: ExitCode = EXIT.noInput;
 }
 
 /** A file or folder cannot be created. */
 export class CreateError extends TwokeyError {
-  override readonly name = "CreateError";
-  readonly exit = EXIT.cannotCreate;
+  /** `CreateError`, for branching where `instanceof` does not reach. */
+  override readonly name: "CreateError" = "CreateError";
+  /** Exit code 73. */
+  readonly exit: ExitCode = EXIT.cannotCreate;
 }
 
 /** The audit log or the state cannot be written; the run stops. */
 export class AuditError extends TwokeyError {
-  override readonly name = "AuditError";
-  readonly exit = EXIT.cannotWrite;
+  /** `AuditError`, for branching where `instanceof` does not reach. */
+  override readonly name: "AuditError" = "AuditError";
+  /** Exit code 74. */
+  readonly exit: ExitCode = EXIT.cannotWrite;
 }
 
 /** A required control is missing on this machine or did not hold. */
 export class ControlError extends TwokeyError {
-  override readonly name = "ControlError";
-  readonly exit = EXIT.unavailable;
+  /** `ControlError`, for branching where `instanceof` does not reach. */
+  override readonly name: "ControlError" = "ControlError";
+  /** Exit code 78. */
+  readonly exit: ExitCode = EXIT.unavailable;
 }
 
 /** An invariant of ours broke. */
 export class BugError extends TwokeyError {
-  override readonly name = "BugError";
-  readonly exit = EXIT.ended;
+  /** `BugError`, for branching where `instanceof` does not reach. */
+  override readonly name: "BugError" = "BugError";
+  /** Exit code 70. */
+  readonly exit: ExitCode = EXIT.ended;
 }
 
 /** The agent's arguments are wrong; the call's outcome is `invalid`. */
 export class ToolInputError extends TwokeyError {
-  override readonly name = "ToolInputError";
-  readonly exit = EXIT.data;
+  /** `ToolInputError`, for branching where `instanceof` does not reach. */
+  override readonly name: "ToolInputError" = "ToolInputError";
+  /** Exit code 65. */
+  readonly exit: ExitCode = EXIT.data;
 }
 
 /** The tool ran and the world, or the tool, failed; the call's outcome is `error`. */
 export class ToolError extends TwokeyError {
-  override readonly name = "ToolError";
-  readonly exit = EXIT.agentFailed;
+  /** `ToolError`, for branching where `instanceof` does not reach. */
+  override readonly name: "ToolError" = "ToolError";
+  /** Exit code 1. */
+  readonly exit: ExitCode = EXIT.agentFailed;
   /** Whether the same call may succeed later. */
   readonly retryable: boolean;
   /** Further fields of the `tool_error` record; plain JSON, no secret. */
   readonly fields: Readonly<Record<string, unknown>>;
 
+  /** @param options `fields` become part of the `tool_error` record. */
   constructor(
     code: string,
     message: string,
@@ -141,17 +166,24 @@ export class ToolError extends TwokeyError {
 
 /** Authority ran out while a tool was already running (a file appeared in its way); the call's outcome is `denied`. */
 export class DenialError extends TwokeyError {
-  override readonly name = "DenialError";
-  readonly exit = EXIT.denied;
+  /** `DenialError`, for branching where `instanceof` does not reach. */
+  override readonly name: "DenialError" = "DenialError";
+  /** Exit code 77. */
+  readonly exit: ExitCode = EXIT.denied;
 }
 
 /** A budget of the policy ran out; the call's outcome is `budget`. */
 export class BudgetError extends TwokeyError {
-  override readonly name = "BudgetError";
-  readonly exit = EXIT.ended;
+  /** `BudgetError`, for branching where `instanceof` does not reach. */
+  override readonly name: "BudgetError" = "BudgetError";
+  /** Exit code 70. */
+  readonly exit: ExitCode = EXIT.ended;
+  /** What the policy allows, in the unit of the budget. */
   readonly limit: number;
+  /** What the use would have come to, in the same unit. */
   readonly attempted: number;
 
+  /** @param options Both numbers are in the unit of the budget. */
   constructor(code: string, message: string, options: { limit: number; attempted: number }) {
     super(code, message);
     this.limit = options.limit;

@@ -31,6 +31,7 @@ export type DamageKind =
 
 /** The first bad record of a log. */
 export interface Damage {
+  /** What was done, as far as the bytes tell. */
   readonly kind: DamageKind;
   /** 1-based line of the file. */
   readonly line: number;
@@ -44,7 +45,9 @@ export interface Damage {
 
 /** A call that started and has no outcome. */
 export interface InFlight {
+  /** As in the records of the call. */
   readonly call_id: string;
+  /** Tool that was called. */
   readonly tool: string;
   /** Number of its `tool_call`. */
   readonly seq: number;

@@ -46,7 +46,9 @@ export type RecordType = typeof HOST_RECORD_TYPES[number] | typeof LAUNCHER_RECO
 
 /** A record before the launcher numbers and chains it. */
 export interface RecordBody {
+  /** Decides which further fields there are. */
   readonly type: RecordType;
+  /** Plain JSON in snake case; redacted before it leaves the host. */
   readonly [field: string]: Json;
 }
 
@@ -56,10 +58,15 @@ export interface RecordBody {
  * SHA-256 of the line's bytes before `,"hash":"`, `prev` the hash of the line before, 64 zeros on the first line.
  */
 export interface Record extends RecordBody {
+  /** 1-based number of the record. */
   readonly seq: number;
+  /** Milliseconds since the Unix epoch, by the launcher's clock. */
   readonly at_ms: number;
+  /** The run, the same in every record of a log. */
   readonly run_id: string;
+  /** Hash of the record before; 64 zeros in the first. */
   readonly prev: string;
+  /** SHA-256 over the line's bytes before this field. */
   readonly hash: string;
 }
 

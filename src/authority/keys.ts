@@ -18,6 +18,7 @@ export interface KeyRow {
   readonly key1: boolean;
   /** Whether registry and gate alone stop it. */
   readonly key2: boolean;
+  /** How each key stops it, or why it cannot; one clause. */
   readonly why: string;
 }
 

@@ -23,6 +23,7 @@ export type RequirementKind = typeof REQUIREMENT_KINDS[number];
  * a target that was not made canonical first.
  */
 export interface Requirement {
+  /** Which part of the plan can grant it. */
   readonly kind: RequirementKind;
   /**
    * The canonical target: an absolute real path for `filesystem.*`, `METHOD https://host[:port]/path` for `network`, the
@@ -37,6 +38,8 @@ export interface Requirement {
 
 /** Everything one call needs. An empty list is a call that touches nothing. */
 export interface Request {
+  /** Name of the tool that asks. */
   readonly tool: string;
+  /** All must be allowed; in the order that the tool named them. */
   readonly requirements: readonly Requirement[];
 }

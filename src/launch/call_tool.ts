@@ -20,18 +20,23 @@ export { outcome };
 
 /** What became of a call, as programs read it. */
 export interface CallResult {
+  /** What became of the call. */
   readonly outcome: "result" | "denied" | "invalid" | "error" | "timeout" | "budget";
+  /** Name as the caller gave it. */
   readonly tool: string;
   /** The tool's result, where the outcome is `result`. */
   readonly result?: unknown;
   /** Why there is none, as a slug. */
   readonly code?: string;
+  /** One line for people, without host paths. */
   readonly message?: string;
+  /** The run of the call; absent where none was started. */
   readonly run_id?: string;
 }
 
 /** A call with what is known of its run. */
 export interface CallReport {
+  /** What became of the call. */
   readonly result: CallResult;
   /** Why the run itself ended, as a slug; `done` unless it was ended from outside. */
   readonly reason: string;

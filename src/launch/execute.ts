@@ -53,7 +53,9 @@ export interface ExecuteOptions {
 
 /** An executed run. */
 export interface Executed {
+  /** How it ended, as `run_end` says. */
   readonly end: RunEnd;
+  /** Name of the run's folder: `YYYYMMDD-HHMMSS-<6 hex>`. */
   readonly runId: string;
   /** Absolute path of the audit log. */
   readonly auditPath: string;

@@ -54,6 +54,7 @@ export interface LaunchOptions {
 
 /** How a run ended. */
 export interface RunEnd {
+  /** `ok` only with the reason `done`. */
   readonly status: "ok" | "error";
   /** Reason slug; `done` when all is well. */
   readonly reason: string;
@@ -65,9 +66,11 @@ export interface RunEnd {
   readonly attestation: JsonObject | undefined;
   /** A control that did not hold, with what is known of it. */
   readonly control: { readonly code: string; readonly message: string } | undefined;
+  /** Calls that had started and have no outcome. */
   readonly inFlight: readonly { readonly call_id: string; readonly tool: string }[];
   /** Hash of the last record, for `audit verify --head`. */
   readonly head: string;
+  /** Records in the log, `run_end` included. */
   readonly records: number;
 }
 

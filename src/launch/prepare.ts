@@ -20,8 +20,11 @@ export const MANIFESTS: ToolManifests = manifestsJson as unknown as ToolManifest
 
 /** A policy with the plan it compiles to. */
 export interface CompiledPolicy {
+  /** The policy it was compiled from. */
   readonly loaded: LoadedPolicy;
+  /** What the plan's portable paths stand for here. */
   readonly places: Places;
+  /** Frozen; all that a run knows of the policy. */
   readonly plan: Plan;
 }
 

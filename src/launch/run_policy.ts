@@ -13,6 +13,7 @@ import { judge, Tally, type Verdict } from "./verdict.ts";
 
 /** A policy to run, as its caller names it. */
 export interface NamedRun {
+  /** The policy, flags included. */
   readonly loaded: LoadedPolicy;
   /** Refuses whatever differs from the policy's lock. */
   readonly locked: boolean;
@@ -38,7 +39,9 @@ export interface RunPolicyOptions {
 
 /** A run that has ended. */
 export interface FinishedRun extends Executed {
+  /** The plan and the bundle that ran. */
   readonly prepared: PreparedRun;
+  /** The exit code, and what was not as expected. */
   readonly verdict: Verdict;
 }
 

@@ -15,7 +15,9 @@ const CONTROL_REGEXP = /^(?:attest_|control_|gate_fault$|proxy_unusable$|ca_unus
 
 /** A denial as the log has it. */
 export interface SeenDenial {
+  /** Tool whose call was denied. */
   readonly tool: string;
+  /** Reason slug. */
   readonly code: string;
 }
 
@@ -34,9 +36,13 @@ export interface VerdictInput {
 
 /** A verdict: the exit code, and what was not as expected. */
 export interface Verdict {
+  /** What the process exits with. */
   readonly exit: ExitCode;
+  /** Denials that the policy does not expect. */
   readonly unexpected: readonly SeenDenial[];
+  /** Expected denials that did not come. */
   readonly missing: readonly ExpectedDenial[];
+  /** No successful call and no event. */
   readonly didNothing: boolean;
 }
 

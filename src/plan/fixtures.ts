@@ -4,7 +4,7 @@
  * Two formats are read. A list of OSV queries:
  * `{"queries":[{"package":{"ecosystem","name"},"version"?,"response":{…}}]}`; and a list of exchanges:
  * `{"version":1,"recorded":"YYYY-MM-DD","exchanges":[{"request":{"method","url","body"?},"response":{"status","headers"?,"body"?}}]}`.
- * The placeholder of the npm registry's host is filled in everywhere.
+ * The placeholder of the npm registry's host is filled in everywhere. Either may hold a `note` for its readers.
  *
  * @module
  */
@@ -43,6 +43,7 @@ const filled = v.pipe(v.string(), v.minLength(1));
 const jsonObject = v.custom<Record<string, unknown>>(isObject, "an object");
 
 const queriesSchema = v.strictObject({
+  note: v.optional(filled),
   queries: v.array(v.strictObject({
     package: v.strictObject({ ecosystem: filled, name: filled }),
     version: v.nullish(filled),
@@ -52,6 +53,7 @@ const queriesSchema = v.strictObject({
 
 const exchangesSchema = v.strictObject({
   version: v.literal(1),
+  note: v.optional(filled),
   recorded: v.pipe(v.string(), v.check(isDay, "a day in the form YYYY-MM-DD")),
   exchanges: v.array(v.strictObject({
     request: v.strictObject({

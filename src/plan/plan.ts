@@ -16,11 +16,13 @@ export type PortablePath = string;
 
 /** One root that may be read. */
 export interface ReadRoot {
+  /** A folder or one file. */
   readonly root: PortablePath;
   /** What agents see of the root: relative to the project, else its last segment. Unique within the plan. */
   readonly label: string;
   /** Globs over the path relative to the root; empty admits everything. */
   readonly include: readonly string[];
+  /** Globs that are never readable; they win over `include`. */
   readonly exclude: readonly string[];
   /** JSON Pointer into the policy. */
   readonly rule: string;
@@ -28,54 +30,83 @@ export interface ReadRoot {
 
 /** One root below which files may be created. */
 export interface WriteRoot {
+  /** A folder; made by the launcher where it does not exist. */
   readonly root: PortablePath;
+  /** What agents and people see of the root, as in {@linkcode ReadRoot}. */
   readonly label: string;
+  /** JSON Pointer into the policy. */
   readonly rule: string;
 }
 
 /** One granted tool. */
 export interface PlannedTool {
+  /** Group of the tool, for people. */
   readonly family: string;
   /** SHA-256 of the tool's manifest. */
   readonly manifest: string;
   /** Which roots the tool's manifest says it needs; absent: none, and the gate denies it every path. */
   readonly fs?: "read" | "write";
+  /** Deadline of one call, in milliseconds, retries included. */
   readonly timeoutMs: number;
+  /** Every request the tool may send, by the name the tool uses. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
+  /** JSON Pointer into the policy. */
   readonly rule: string;
 }
 
 /** A narrowing rule of the policy's `gate` block. */
 export interface GateRule {
+  /** `ask` needs an approver; without one it is a denial. */
   readonly effect: "deny" | "ask";
+  /** Kind of requirement that the rule speaks of. */
   readonly kind: RequirementKind;
   /** Tools the rule speaks of; empty means every tool. */
   readonly tools: readonly string[];
   /** A glob: over the path relative to the project for `filesystem.*`, over the URL for `network`, the text otherwise. */
   readonly match: string;
+  /** JSON Pointer into the policy. */
   readonly rule: string;
 }
 
 /** Every limit of a run; all inclusive. */
 export interface Budgets {
+  /** Milliseconds of one call, its retries included. */
   readonly toolTimeoutMs: number;
+  /** UTF-8 bytes of the arguments of one call. */
   readonly toolArgBytes: number;
+  /** UTF-8 bytes of the result of one call. */
   readonly toolResultBytes: number;
+  /** UTF-8 bytes of the arguments of all calls. */
   readonly totalArgBytes: number;
+  /** UTF-8 bytes of the results of all calls. */
   readonly totalResultBytes: number;
+  /** Attempted calls, the denied ones included. */
   readonly toolCalls: number;
+  /** Calls at the same time; further ones wait. */
   readonly parallelCalls: number;
+  /** Events that the agent emits. */
   readonly events: number;
+  /** UTF-8 bytes of all events. */
   readonly eventBytes: number;
+  /** UTF-8 bytes of the agent's state. */
   readonly stateBytes: number;
+  /** UTF-8 bytes of all audit notes. */
   readonly noteBytes: number;
+  /** Bytes of all written files. */
   readonly artifactBytes: number;
+  /** Bytes of one file that is read as text; a larger one is listed, not read. */
   readonly readFileBytes: number;
+  /** Files collected below all read roots; further ones are listed as over the limit. */
   readonly readFiles: number;
+  /** Bytes of console output that are shown. */
   readonly stderrBytes: number;
+  /** Milliseconds of the whole run. */
   readonly wallMs: number;
+  /** Milliseconds of processor time of the agent, where it has its own process. */
   readonly cpuMs: number;
+  /** MiB of JavaScript heap, of the agent and of the host each. */
   readonly heapMb: number;
+  /** MiB of resident memory of the agent's process, buffers included. */
   readonly rssMb: number;
 }
 
@@ -83,31 +114,40 @@ export interface Budgets {
 export interface NetworkPlan {
   /** Recorded answers; when any are named, nothing else is asked. */
   readonly fixtures: readonly { readonly path: PortablePath; readonly sha256: string }[];
+  /** Persistent cache; `null`: none. `offline` asks nobody. A `null` limit is no limit. */
   readonly cache: {
     readonly dir: PortablePath;
     readonly mode: "read-through" | "offline";
     readonly maxAgeMs: number | null;
     readonly maxEntries: number | null;
   } | null;
+  /** Attempts after the first, within the call's deadline. */
   readonly retryAttempts: number;
   /** Name of the variable that holds the proxy's URL, and the address it had when the plan was made. */
   readonly proxy: { readonly fromEnv: string } | null;
+  /** Certificate authority beside the system's; `null`: none. */
   readonly ca: { readonly fromEnv: string } | { readonly file: PortablePath } | null;
+  /** Whether IPv6 is used; its private ranges are then not checked. */
   readonly ipv6: boolean;
 }
 
 /** A denial that the policy expects: the run fails when it does not come. */
 export interface ExpectedDenial {
+  /** Tool whose call must be denied. */
   readonly tool: string;
   /** Reason slug; `null` accepts any. */
   readonly code: string | null;
+  /** JSON Pointer into the policy. */
   readonly rule: string;
 }
 
 /** Something the policy's author accepted in spite of a refusal of the compiler. */
 export interface UnsafeGrant {
+  /** Which refusal was waived: `outside`, a root outside the project. */
   readonly key: "outside";
+  /** The root as the policy names it. */
   readonly path: string;
+  /** The author's words; printed by `explain`. */
   readonly reason: string;
   /** ISO date, `YYYY-MM-DD`, the last day it holds; `null` for the operator's own flags. */
   readonly expires: string | null;
@@ -115,13 +155,17 @@ export interface UnsafeGrant {
 
 /** A compiled policy. */
 export interface Plan {
+  /** Version of this form. */
   readonly version: 1;
+  /** For people; by default the policy file's name without its ending. */
   readonly name: string;
   /** Digest of the policy's canonical JSON; the path is for people. */
   readonly policy: { readonly path: PortablePath | null; readonly sha256: string };
+  /** Where agent code runs. */
   readonly isolation: Isolation;
   /** Sorted by name. */
   readonly tools: Readonly<Record<string, PlannedTool>>;
+  /** Roots, and what no root gives access to. */
   readonly fs: {
     readonly read: readonly ReadRoot[];
     readonly write: readonly WriteRoot[];
@@ -133,8 +177,11 @@ export interface Plan {
     /** What no tool may read below a read root, in the same two forms. A name gives way where the policy names it. */
     readonly secret: readonly PortablePath[];
   };
+  /** How granted endpoints are reached; which ones, the tools say. */
   readonly network: NetworkPlan;
+  /** Rules that narrow the grants, in the order of the policy. */
   readonly gate: readonly GateRule[];
+  /** Every limit of the run. */
   readonly budgets: Budgets;
   /** Names of environment variables that the host may read. */
   readonly env: readonly string[];
@@ -142,20 +189,27 @@ export interface Plan {
   readonly redact: readonly string[];
   /** Events the run must emit: kind to the least number of them. */
   readonly expectEvents: Readonly<Record<string, number>>;
+  /** Denials without which the run fails. */
   readonly expectDenials: readonly ExpectedDenial[];
+  /** Plain JSON that agent code sees as `context`. */
   readonly context: JsonObject;
+  /** The agent's module; `null` where no agent was bundled. */
   readonly agent: {
     readonly entry: PortablePath;
     /** Every module of the agent with its SHA-256, sorted by path. */
     readonly modules: readonly { readonly path: PortablePath; readonly sha256: string }[];
   } | null;
+  /** What the author accepted in spite of a refusal. */
   readonly unsafe: readonly UnsafeGrant[];
 }
 
 /** The absolute folders that a plan's places stand for on this machine. */
 export interface Places {
+  /** `${project}`: the folder of the nearest `deno.json` or `.git` at or above the policy. */
   readonly project: string;
+  /** `${twokey}`: the folder of this product. */
   readonly twokey: string;
+  /** `${state}`: the user's state of this project, outside of it. */
   readonly state: string;
 }
 

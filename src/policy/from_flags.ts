@@ -15,24 +15,39 @@ import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
 export interface PolicyFlags {
+  /** `--agent`: path of the agent's entry module. */
   readonly agent?: string;
+  /** `--tool`: names of granted tools. */
   readonly tool?: readonly string[];
+  /** `--fs-read`: folders or files that may be read. */
   readonly fsRead?: readonly string[];
   /** Patterns for the folders of `fsRead`. */
   readonly fsReadInclude?: readonly string[];
   /** Patterns for the folders of `fsRead`; without any, for every root of the policy. */
   readonly fsReadExclude?: readonly string[];
+  /** `--fs-write`: folders below which files may be created. */
   readonly fsWrite?: readonly string[];
+  /** `--osv-fixture`: files of recorded answers; with any, nothing else is asked. */
   readonly osvFixture?: readonly string[];
+  /** `--named-network-cache-dir`: folder of the persistent cache. */
   readonly namedNetworkCacheDir?: string;
+  /** `--named-network-cache-mode`: `read-through` or `offline`. */
   readonly namedNetworkCacheMode?: string;
+  /** `--named-network-cache-max-age-ms`: older answers are asked for again. */
   readonly namedNetworkCacheMaxAgeMs?: number;
+  /** `--named-network-cache-max-entries`: the oldest beyond it are dropped. */
   readonly namedNetworkCacheMaxEntries?: number;
+  /** `--named-network-retry-attempts`: attempts after the first. */
   readonly namedNetworkRetryAttempts?: number;
+  /** `--max-tool-arg-bytes`: UTF-8 bytes of the arguments of one call. */
   readonly maxToolArgBytes?: number;
+  /** `--max-tool-result-bytes`: UTF-8 bytes of the result of one call. */
   readonly maxToolResultBytes?: number;
+  /** `--tool-timeout-ms`: deadline of one call. */
   readonly toolTimeoutMs?: number;
+  /** `--worker`: short for `--isolation=worker`. */
   readonly worker?: boolean;
+  /** `--isolation`: where agent code runs. */
   readonly isolation?: Isolation;
 }
 

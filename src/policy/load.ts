@@ -21,6 +21,7 @@ const PROJECT_MARKS = ["deno.json", "deno.jsonc", ".git"] as const;
 
 /** A policy as text says it, with the place of each value. */
 export interface ParsedPolicy {
+  /** The value, checked for shape and bounds only; the compiler checks the rest. */
   readonly policy: Policy;
   /** SHA-256 over the canonical JSON (RFC 8785) of the value, without `$schema`. Comments and white space do not count. */
   readonly sha256: string;

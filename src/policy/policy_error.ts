@@ -11,6 +11,7 @@ export interface PolicyIssue {
   readonly code: string;
   /** `Cannot <verb> <object>: <what is>`. */
   readonly message: string;
+  /** Where in the policy. */
   readonly position: Position;
   /** What to change. */
   readonly fix: string;
@@ -18,6 +19,7 @@ export interface PolicyIssue {
 
 /** A policy was read and is wrong. `issues` holds every problem in the order of the file; the message prints them all. */
 export class PolicyError extends DataError {
+  /** Every problem, in the order of the file; at least one. */
   readonly issues: readonly PolicyIssue[];
 
   /** @param issues At least one. */

@@ -18,13 +18,21 @@ const OTHERS = "(others)";
 
 /** What became of the calls of one tool. Attempts are the sum of the outcomes and of the calls still in flight. */
 export interface ToolRow {
+  /** Name, as recorded: untrusted text. */
   readonly tool: string;
+  /** Calls that started. */
   readonly calls: number;
+  /** Calls that ended with a result. */
   readonly results: number;
+  /** Calls that were denied. */
   readonly denials: number;
+  /** Calls that the tool or the world failed. */
   readonly errors: number;
+  /** Calls that met their deadline. */
   readonly timeouts: number;
+  /** Calls with arguments that do not fit. */
   readonly invalid: number;
+  /** Calls that a budget stopped. */
   readonly budget: number;
   /** Sum of what the outcomes say, in milliseconds. */
   readonly duration_ms: number;
@@ -36,9 +44,13 @@ export interface ToolRow {
 
 /** One denied call. */
 export interface DenialRow {
+  /** Number of the record. */
   readonly seq: number;
+  /** As in the record; `null` where it has none. */
   readonly call_id: string | null;
+  /** Tool that was called: untrusted text. */
   readonly tool: string;
+  /** Reason slug. */
   readonly reason: string | null;
   /** JSON Pointer into the policy, where a rule decided. */
   readonly rule: string | null;
@@ -50,55 +62,83 @@ export interface DenialRow {
 
 /** One file that an agent wrote. */
 export interface ArtifactRow {
+  /** Relative to the write root. */
   readonly path: string;
+  /** Size as written. */
   readonly bytes: number | null;
+  /** 64 hexadecimal digits. */
   readonly sha256: string | null;
 }
 
 /** What was used of one budget; `limit` is `null` where the log does not name it. */
 export interface BudgetRow {
+  /** Name of the budget, a key of {@linkcode Budgets}. */
   readonly budget: string;
+  /** In the unit of the budget. */
   readonly used: number;
+  /** What the plan allows, in the same unit. */
   readonly limit: number | null;
 }
 
 /** The run as its first and last record tell it; `null` where they do not. */
 export interface RunRow {
+  /** Milliseconds since the Unix epoch. */
   readonly started_ms: number | null;
+  /** Milliseconds since the Unix epoch. */
   readonly ended_ms: number | null;
+  /** Milliseconds between the two. */
   readonly duration_ms: number | null;
   /** `ok`, `error`, or `unfinished` as long as there is no `run_end`. */
   readonly status: "ok" | "error" | "unfinished";
+  /** Reason slug of the end; `done` when all is well. */
   readonly reason: string | null;
   /** Portable path of the policy; `null` where flags were the policy. */
   readonly policy_path: string | null;
+  /** SHA-256 over the policy's canonical JSON. */
   readonly policy_digest: string | null;
+  /** SHA-256 over the plan's canonical JSON. */
   readonly plan_digest: string | null;
+  /** `process`, `worker` or `compartment`. */
   readonly isolation: string | null;
 }
 
 /** A log in numbers. Every counter of {@linkcode COUNTERS} is a field. */
 export interface ReplaySummary extends Readonly<Record<Counter, number>> {
+  /** Tells this form from the other JSON that the commands print. */
   readonly type: "agent_replay";
   /** As the caller named it. */
   readonly audit_log: string;
+  /** Whether the log is whole. */
   readonly verdict: Verdict["verdict"];
+  /** What checking it found. */
   readonly verification: Verdict;
+  /** Whole records that were counted. */
   readonly records: number;
+  /** Every run id seen; more than one is a spliced log. */
   readonly run_ids: readonly string[];
+  /** The run as its ends tell it. */
   readonly run: RunRow;
+  /** Whether the log holds deadlines and budgets that bound waiting. */
   readonly has_availability_controls: boolean;
+  /** Whether the log says what bounded memory and processor time. */
   readonly has_resource_controls: boolean;
+  /** Whether the log names the agent's modules by digest. */
   readonly has_module_policy: boolean;
+  /** Whether the log bounds the agent's state. */
   readonly has_state_controls: boolean;
   /** Sorted by name. */
   readonly tools: readonly ToolRow[];
+  /** In the order of the log; at most 1,000. */
   readonly denials: readonly DenialRow[];
+  /** Denials by reason slug. */
   readonly denial_reasons: Readonly<Record<string, number>>;
+  /** In the order of the log; at most 1,000. */
   readonly artifacts: readonly ArtifactRow[];
   /** Results of all tools by where they came from; a result without that field makes no claim and is not in here. */
   readonly freshness: Readonly<Record<string, number>>;
+  /** Use against limit, in the order of the log. */
   readonly budgets: readonly BudgetRow[];
+  /** Calls that started and have no outcome. */
   readonly in_flight: readonly InFlight[];
   /** Denials and artifacts that the lists have no room for. */
   readonly omitted: number;

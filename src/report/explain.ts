@@ -14,6 +14,7 @@ export type PositionOf = (pointer: string) => Position;
 
 /** One thing that the plan grants or limits. */
 export interface Explained {
+  /** One line; names places as the plan does. */
   readonly what: string;
   /** `file:line` of the policy. */
   readonly at: string;
@@ -25,7 +26,9 @@ export interface Explained {
 
 /** A plan explained, by heading. */
 export interface Explanation {
+  /** Name of the policy. */
   readonly name: string;
+  /** Headings in a fixed order; a heading without lines grants nothing. */
   readonly sections: readonly { readonly title: string; readonly lines: readonly Explained[] }[];
   /** What a reader might assume and must not. */
   readonly notes: readonly string[];

@@ -35,7 +35,9 @@ export type AuditMode = "keep" | "digest" | "drop";
 
 /** An endpoint: a method and a URL whose path may hold `{name}` segments. */
 export interface Endpoint {
+  /** Decided on together with the URL. */
   readonly method: "GET" | "POST";
+  /** Origin and fixed segments are pinned; a `{name}` segment is filled in and encoded once. */
   readonly url: `https://${string}`;
 }
 
@@ -46,6 +48,7 @@ export type Endpoints = Readonly<Record<string, Endpoint>>;
 export interface ToolAuthority {
   /** `read`: the collected source of `fs.read`. `write`: the write root `fs.write[0]`. */
   readonly fs?: "read" | "write";
+  /** Every request that the tool can send. */
   readonly endpoints?: Endpoints;
 }
 
@@ -93,13 +96,19 @@ type KnownKeys<T> = keyof { [K in keyof T as string extends K ? never : K]: T[K]
 export interface ToolSpec<A extends ArgsSchema, R extends v.GenericSchema, Au extends ToolAuthority, X> {
   /** The name that agents use and policies grant. */
   readonly name: string;
+  /** Folder below `src/tools` and group in lists. */
   readonly family: string;
   /** One line for people and models. */
   readonly summary: string;
+  /** Strict, so that an unknown key is an error. */
   readonly args: A;
+  /** Checked on the way out; a result that does not fit is the tool's error. */
   readonly result: R;
+  /** What the tool needs beside its name; the resolver and the powers it gets follow from this. */
   readonly authority: Exact<Au, ToolAuthority>;
+  /** What a call does to the world. */
   readonly effect: Effect;
+  /** Limits of the tool's own; the policy's apply as well. */
   readonly limits?: {
     /** Deadline where the policy names none, in milliseconds. */
     readonly timeoutMs?: number;
@@ -115,7 +124,9 @@ export interface ToolSpec<A extends ArgsSchema, R extends v.GenericSchema, Au ex
   };
   /** What the tool does not do, where a reader might think it does. */
   readonly nonClaims?: readonly string[];
+  /** Makes everything canonical that the call needs, and acts on nothing. `args` is hostile but fits the schema. */
   prepare(args: v.InferOutput<A>, resolve: Resolve<Au>): Draft<X> | Promise<Draft<X>>;
+  /** Acts on what was prepared, once, after the gate allowed every target. */
   invoke(artifact: X, powers: Powers<Au>): v.InferInput<R> | Promise<v.InferInput<R>>;
 }
 
@@ -124,10 +135,14 @@ export interface ToolSpec<A extends ArgsSchema, R extends v.GenericSchema, Au ex
  * handle can open it, and only once.
  */
 export class Prepared {
+  /** What the gate decides on. */
   readonly request: Request;
+  /** The targets behind the request; powers accept these only. */
   readonly targets: readonly Target[];
+  /** Further fields of the `tool_call` record. */
   readonly note: JsonObject;
 
+  /** Made by {@linkcode defineTool} only: a handle made elsewhere opens nothing. */
   constructor(request: Request, targets: readonly Target[], note: JsonObject) {
     this.request = request;
     this.targets = targets;
@@ -138,15 +153,25 @@ export class Prepared {
 
 /** A tool as the host sees it. */
 export interface Tool {
+  /** The name that agents use and policies grant. */
   readonly name: string;
+  /** Group in lists. */
   readonly family: string;
+  /** One line for people and models. */
   readonly summary: string;
+  /** Schema that `prepare` parses with. */
   readonly args: ArgsSchema;
+  /** Schema that the host checks the result with. */
   readonly result: v.GenericSchema;
+  /** What the tool needs beside its name. */
   readonly authority: ToolAuthority;
+  /** What a call does to the world. */
   readonly effect: Effect;
+  /** Milliseconds and decoded bytes; absent: the policy's alone. */
   readonly limits: { readonly timeoutMs?: number; readonly replyBytes?: number };
+  /** What the log keeps of each argument and of the result. */
   readonly audit: { readonly args: Readonly<Record<string, AuditMode>>; readonly result: AuditMode };
+  /** What the tool does not do, where a reader might think it does. */
   readonly nonClaims: readonly string[];
   /** @throws {ToolInputError} If `raw` does not fit `args`, or the tool refuses it. */
   prepare(raw: unknown, resolve: FullResolve): Promise<Prepared>;

@@ -9,13 +9,21 @@ import type { AuditMode, Effect, Endpoint, Tool } from "./define.ts";
 
 /** The manifest of one tool. */
 export interface ToolManifest {
+  /** What agents call and policies grant. */
   readonly name: string;
+  /** Group of the tool, for people. */
   readonly family: string;
+  /** One line for people and models. */
   readonly summary: string;
+  /** What a call does to the world. */
   readonly effect: Effect;
+  /** What the tool needs beside its name; nothing, where empty. */
   readonly authority: { readonly fs?: "read" | "write"; readonly endpoints?: Readonly<Record<string, Endpoint>> };
+  /** Limits of the tool's own; the policy's apply as well. */
   readonly limits: { readonly timeoutMs?: number; readonly replyBytes?: number };
+  /** What the log keeps of each argument and of the result. */
   readonly audit: { readonly args: Readonly<Record<string, AuditMode>>; readonly result: AuditMode };
+  /** What the tool does not do, where a reader might think it does. */
   readonly nonClaims: readonly string[];
   /** JSON Schema 2020-12 of the arguments. */
   readonly argsSchema: JsonObject;

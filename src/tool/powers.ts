@@ -9,6 +9,7 @@ import type { Requirement } from "../authority/requirement.ts";
 
 /** A target that was made canonical at preparation. Powers accept it only in the call whose gate allowed it. */
 export interface Target {
+  /** What the gate decides on. */
   readonly requirement: Requirement;
 }
 
@@ -18,9 +19,11 @@ export interface SourceEntry {
   readonly path: string;
   /** Label of the root: the path relative to the project, `.` for the project itself, else the folder's name. */
   readonly root: string;
+  /** Size when it was collected. */
   readonly bytes: number;
   /** `text` | `symlink` | `ignored` | `excluded` | `special` | `not_included` | `large` | `binary` | `changed` | `limit`. */
   readonly kind: string;
+  /** Whether a reading tool may hand out its text. */
   readonly readable: boolean;
   /** Reason slug: `admitted`, or why the file is not readable. */
   readonly reason: string;
@@ -36,9 +39,13 @@ export interface SourceTarget extends Target {
 
 /** The bytes of one source file as text. */
 export interface SourceText {
+  /** As in the entry. */
   readonly path: string;
+  /** The whole file, decoded as UTF-8: untrusted text. */
   readonly content: string;
+  /** Size of the file. */
   readonly bytes: number;
+  /** 64 hexadecimal digits. */
   readonly sha256: string;
 }
 
@@ -50,7 +57,9 @@ export interface ArtifactTarget extends Target {
 
 /** One endpoint of a tool with its variable parts filled in. */
 export interface EndpointTarget extends Target {
+  /** Name of the endpoint, as the tool declares it. */
   readonly endpoint: string;
+  /** As declared. */
   readonly method: "GET" | "POST";
   /** The final URL; its origin and the fixed part of its path were compared with the declaration after parsing. */
   readonly url: string;
@@ -66,6 +75,7 @@ export interface SendOptions {
 
 /** What came back. */
 export interface Reply {
+  /** HTTP status, 200 to 299. */
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -86,16 +96,19 @@ export interface ResolveRead {
 
 /** Makes the name of a new file canonical at preparation. */
 export interface ResolveWrite {
+  /** Places a new file below the write root; a name that leads out gives a target that the gate denies. */
   artifact(path: string): Promise<ArtifactTarget>;
 }
 
 /** Fills the variable parts of a declared endpoint; each part is one path segment, encoded exactly once. */
 export interface ResolveSend<E extends string = string> {
+  /** @throws {ToolInputError} If a segment is missing or cannot be one segment of a path. */
   endpoint(name: E, segments?: Readonly<Record<string, string>>): EndpointTarget;
 }
 
 /** Reads collected files. */
 export interface ReadPower {
+  /** Says what was collected below the targets, without reading a file again. */
   list(targets: readonly Target[]): readonly SourceEntry[];
   /** @throws {DenialError} `content_changed`, `binary_refused` … when the file is no longer what was collected. */
   read(target: SourceTarget): Promise<SourceText>;
