@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { agentTypes } from "../src/report/agent_types.ts";
 import { withoutRegistry } from "../src/tools/supply_chain/npm_registry.ts";
 import { manifestOf } from "../src/tool/manifest.ts";
 import { TOOLS } from "../src/tools/registry.ts";
@@ -14,8 +15,10 @@ const ROOT = new URL("../", import.meta.url);
 
 /** Every derived file: its path from the project's root, and its text. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
+  const manifests = await manifestsText();
   return new Map([
-    ["src/tools/manifests.json", await manifestsText()],
+    ["src/tools/manifests.json", manifests],
+    ["policies/agent.d.ts", agentTypes(JSON.parse(manifests))],
     ["policy.schema.json", `${JSON.stringify(await policyJsonSchema(), null, 2)}\n`],
   ]);
 }
