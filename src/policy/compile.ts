@@ -185,6 +185,10 @@ function checkCache(check: Check): void {
     const message = `Cannot use ${check.name(at)}: the folder holds the project or the policy`;
     check.refuse({ at, code: "policy_protected", message, fix: 'Name a folder of its own, such as ".twokey/cache"' });
   }
+  if (check.facts.tracked.has(at)) {
+    const message = `Cannot use ${check.name(at)}: git tracks files there`;
+    check.refuse({ at, code: "policy_tracked", message, fix: "Name a folder that git ignores, or remove the key" });
+  }
   for (const [index] of (check.loaded.policy.fs?.write ?? []).entries()) {
     const root = check.facts.paths.get(`/fs/write/${index}/root`)?.real;
     if (root !== undefined && (isInside(root, dir) || isInside(dir, root))) {

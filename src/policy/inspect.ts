@@ -6,6 +6,7 @@
 import { sha256 } from "../json.ts";
 import { parentOf, pathProblem, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
+import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
 import type { Policy } from "./schema.ts";
 
@@ -29,6 +30,8 @@ export interface Facts {
   readonly paths: ReadonlyMap<string, PathFact>;
   /** SHA-256 of each fixture that could be read, by JSON Pointer. */
   readonly fixtures: ReadonlyMap<string, string>;
+  /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
+  readonly tracked: ReadonlySet<string>;
 }
 
 /** Options of {@linkcode inspect}. */
@@ -46,23 +49,24 @@ const MAX_FIXTURE = 64 * 1024 * 1024;
 export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Promise<Facts> {
   const paths = new Map<string, PathFact>();
   const fixtures = new Map<string, string>();
-  await Promise.all(
-    pathsOf(loaded.policy).map(async ([pointer, text]) => {
-      if (pathProblem(text) !== null) return;
-      const fact = await lookAt(resolvePath(loaded.base, text));
-      paths.set(pointer, fact);
-      if (pointer.startsWith("/network/fixtures/") && fact.kind === "file") {
-        const hash = await hashFile(fact.real);
-        if (hash !== null) fixtures.set(pointer, hash);
-      }
-    }),
-  );
+  const tracked = new Set<string>();
+  for (const [pointer, text] of pathsOf(loaded.policy)) {
+    if (pathProblem(text) !== null) continue;
+    const fact = lookAt(resolvePath(loaded.base, text));
+    paths.set(pointer, fact);
+    if (pointer === "/network/cache/dir" && isTracked(fact.real)) tracked.add(pointer);
+    if (pointer.startsWith("/network/fixtures/") && fact.kind === "file") {
+      const hash = await hashFile(fact.real);
+      if (hash !== null) fixtures.set(pointer, hash);
+    }
+  }
   return {
     places: options.places,
     today: new Date(options.nowMs).toISOString().slice(0, 10),
     denoDir: options.denoDir ? realOf(resolvePath("/", options.denoDir)) : null,
     paths,
     fixtures,
+    tracked,
   };
 }
 

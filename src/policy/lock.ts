@@ -18,7 +18,7 @@ export const PROVEN_DENO: readonly string[] = ["2.9.6"];
 const MAX_BYTES = 1_048_576;
 const sha256Schema = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits"));
 
-const lockSchema = v.strictObject({
+const lockSchema: v.GenericSchema<unknown, Lock> = v.strictObject({
   version: v.literal(1),
   policy: sha256Schema,
   plan: sha256Schema,
@@ -28,8 +28,23 @@ const lockSchema = v.strictObject({
   deno: v.pipe(v.array(v.string()), v.minLength(1)),
 });
 
-/** What a lock holds. Keys of `modules` are portable paths; `programs` is empty until a policy can grant any. */
-export type Lock = v.InferOutput<typeof lockSchema>;
+/** What a lock holds; every digest is a SHA-256 in 64 hexadecimal digits. */
+export interface Lock {
+  /** Version of this form. */
+  readonly version: 1;
+  /** Digest of the policy's canonical JSON. */
+  readonly policy: string;
+  /** Digest of the plan's canonical JSON. */
+  readonly plan: string;
+  /** Digest of each module of the agent, by its portable path. */
+  readonly modules: Readonly<Record<string, string>>;
+  /** Digest of the manifest of each granted tool, by name. */
+  readonly tools: Readonly<Record<string, string>>;
+  /** Digest of each granted program; empty until a policy can grant any. */
+  readonly programs: Readonly<Record<string, string>>;
+  /** Deno versions that the escape suite passed on. */
+  readonly deno: readonly string[];
+}
 
 /** One thing that is not as it was locked. */
 export interface Drift {

@@ -9,6 +9,7 @@ import * as v from "valibot";
 import type { JsonObject } from "../json.ts";
 import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
 import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
+import type { OutputOf } from "../tool/define.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
@@ -258,7 +259,7 @@ export const policySchema = v.strictObject({
 });
 
 /** A parsed policy: only what the file says; defaults are the compiler's. */
-export type Policy = v.InferOutput<typeof policySchema>;
+export type Policy = OutputOf<(typeof import("./schema.ts"))["policySchema"]>;
 
 /** One rule of the policy's `gate` block. */
 export type PolicyGateRule = v.InferOutput<typeof gateRule>;
