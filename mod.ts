@@ -47,21 +47,103 @@ export { type LoadedPolicy, loadPolicy, type ParsedPolicy, parsePolicy } from ".
 export { type PolicyFlags, policyFromFlags } from "./src/policy/from_flags.ts";
 export type { Policy } from "./src/policy/schema.ts";
 export { PolicyError, type PolicyIssue } from "./src/policy/policy_error.ts";
-export { type CompiledPolicy, compilePolicy, MANIFESTS, type PreparedRun, prepareRun } from "./src/launch/prepare.ts";
-export type { Places, Plan } from "./src/plan/plan.ts";
+export {
+  type CompiledPolicy,
+  compilePolicy,
+  MANIFESTS,
+  type PreparedRun,
+  type PrepareOptions,
+  prepareRun,
+} from "./src/launch/prepare.ts";
+export type {
+  Budgets,
+  ExpectedDenial,
+  GateRule,
+  Isolation,
+  NetworkPlan,
+  Places,
+  Plan,
+  PlannedTool,
+  PortablePath,
+  ReadRoot,
+  UnsafeGrant,
+  WriteRoot,
+} from "./src/plan/plan.ts";
+export type { Key1Options } from "./src/plan/key1.ts";
 export { hostFlags } from "./src/plan/flags.ts";
 export { permissionSet } from "./src/plan/permission_set.ts";
-export { explainJson, explainPlan, type Explanation } from "./src/report/explain.ts";
+export { type Explained, explainJson, explainPlan, type Explanation, type PositionOf } from "./src/report/explain.ts";
 export { type FinishedRun, type NamedRun, runPolicy, type RunPolicyOptions } from "./src/launch/run_policy.ts";
+export type { Executed } from "./src/launch/execute.ts";
+export type { RunEnd } from "./src/launch/launch.ts";
+export type { SeenDenial, Verdict as RunVerdict } from "./src/launch/verdict.ts";
 export { type CallOptions, type CallReport, type CallResult, callTool } from "./src/launch/call_tool.ts";
 export { assertLocked, type Lock, writeLock } from "./src/policy/lock.ts";
-export { type Decision, makeGate } from "./src/gate/decide.ts";
+export { type Decision, type Gate, makeGate } from "./src/gate/decide.ts";
+export type { DenialCode } from "./src/authority/denial_codes.ts";
 export { KEY_TABLE, type KeyRow } from "./src/authority/keys.ts";
+export type { Request, Requirement, RequirementKind } from "./src/authority/requirement.ts";
+export { REQUIREMENT_KINDS } from "./src/authority/requirement.ts";
 export { readRecords, type Verdict, verifyAudit } from "./src/audit/reader.ts";
-export type { Record, RecordType } from "./src/audit/record.ts";
-export { replayAudit, type ReplaySummary } from "./src/replay/replay.ts";
-export { defineTool, type Draft, type Tool, type ToolSpec } from "./src/tool/define.ts";
-export { manifestOf, type ToolManifest } from "./src/tool/manifest.ts";
+export type { Damage, DamageKind, InFlight } from "./src/audit/chain_check.ts";
+export {
+  HOST_RECORD_TYPES,
+  LAUNCHER_RECORD_TYPES,
+  type Record,
+  type RecordBody,
+  type RecordType,
+} from "./src/audit/record.ts";
+export {
+  type ArtifactRow,
+  type BudgetRow,
+  type DenialRow,
+  replayAudit,
+  type ReplaySummary,
+  type RunRow,
+  type ToolRow,
+} from "./src/replay/replay.ts";
+export { type Counter, COUNTERS } from "./src/replay/counters.ts";
+export {
+  type AnySchema,
+  type ArgsSchema,
+  type AuditMode,
+  defineTool,
+  type Draft,
+  type Effect,
+  type Endpoint,
+  type Endpoints,
+  type Exact,
+  type FullPowers,
+  type FullResolve,
+  type InputOf,
+  type KnownKeys,
+  type OutputOf,
+  type Powers,
+  type Prepared,
+  type Resolve,
+  type Tool,
+  type ToolAuthority,
+  type ToolSpec,
+} from "./src/tool/define.ts";
+export type {
+  ArtifactTarget,
+  BasePower,
+  EndpointTarget,
+  ReadPower,
+  Reply,
+  ResolveRead,
+  ResolveSend,
+  ResolveWrite,
+  SendOptions,
+  SendPower,
+  SourceEntry,
+  SourceTarget,
+  SourceText,
+  Target,
+  WritePower,
+} from "./src/tool/powers.ts";
+export { manifestOf, type ToolManifest, type ToolManifests } from "./src/tool/manifest.ts";
+export type { Json, JsonObject } from "./src/json.ts";
 export {
   AuditError,
   BudgetError,

@@ -49,7 +49,7 @@ export abstract class TwokeyError extends Error {
   /** Exit code of the process if nothing handles this error. */
   abstract readonly exit: ExitCode;
 
-  /** @param code Stable slug. @param message `Cannot <verb> <object>: <what is>`, safe to show to an agent. */
+  /** Makes an error. @param code Stable slug. @param message `Cannot <verb> <object>: <what is>`, safe to show to an agent. */
   constructor(code: string, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;
@@ -85,7 +85,7 @@ export class DataError extends TwokeyError {
   /** What to change, as one sentence or one line of the file. */
   readonly fix: string | undefined;
 
-  /** @param options `position` and `fix` where they are known. */
+  /** Makes an error. @param options `position` and `fix` where they are known. */
   constructor(code: string, message: string, options: { position?: Position; fix?: string; cause?: unknown } = {}) {
     super(code, message, options);
     this.position = options.position;
@@ -152,7 +152,7 @@ export class ToolError extends TwokeyError {
   /** Further fields of the `tool_error` record; plain JSON, no secret. */
   readonly fields: Readonly<Record<string, unknown>>;
 
-  /** @param options `fields` become part of the `tool_error` record. */
+  /** Makes an error. @param options `fields` become part of the `tool_error` record. */
   constructor(
     code: string,
     message: string,
@@ -183,7 +183,7 @@ export class BudgetError extends TwokeyError {
   /** What the use would have come to, in the same unit. */
   readonly attempted: number;
 
-  /** @param options Both numbers are in the unit of the budget. */
+  /** Makes an error. @param options Both numbers are in the unit of the budget. */
   constructor(code: string, message: string, options: { limit: number; attempted: number }) {
     super(code, message);
     this.limit = options.limit;

@@ -11,6 +11,7 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 
 /** A JSON object. */
 export interface JsonObject {
+  /** Own enumerable string keys only. */
   readonly [key: string]: Json;
 }
 

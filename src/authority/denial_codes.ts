@@ -30,7 +30,7 @@ export const DENIAL_CODES = Object.freeze({
 });
 
 /** One of the reason slugs in {@linkcode DENIAL_CODES}. */
-export type DenialCode = keyof typeof DENIAL_CODES;
+export type DenialCode = keyof (typeof import("./denial_codes.ts"))["DENIAL_CODES"];
 
 /** Whether a text is one of the reason slugs. */
 export function isDenialCode(text: string): text is DenialCode {

@@ -22,7 +22,7 @@ export class PolicyError extends DataError {
   /** Every problem, in the order of the file; at least one. */
   readonly issues: readonly PolicyIssue[];
 
-  /** @param issues At least one. */
+  /** Makes the error of one issue, or of several. @param issues At least one. */
   constructor(issues: readonly [PolicyIssue, ...PolicyIssue[]]) {
     const [first] = issues;
     const { code, message, position, fix } = first;

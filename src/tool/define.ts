@@ -52,8 +52,8 @@ export interface ToolAuthority {
   readonly endpoints?: Endpoints;
 }
 
-/** A generic alone would let extra keys through. */
-type Exact<T, Shape> = T & { readonly [K in Exclude<keyof T, keyof Shape>]: never };
+/** Exactly the keys of a shape: a generic alone would let extra keys through. */
+export type Exact<T, Shape> = T & { readonly [K in Exclude<keyof T, keyof Shape>]: never };
 
 /** The resolver that fits a tool's authority. */
 export type Resolve<Au extends ToolAuthority> =
@@ -84,16 +84,25 @@ export interface Draft<X> {
   readonly note?: JsonObject;
 }
 
+/** Any synchronous valibot schema. Named through a value of the module: documentation ends here, not inside valibot. */
+export type AnySchema = Parameters<(typeof import("valibot"))["is"]>[0];
+
+/** What a schema accepts. */
+export type InputOf<S extends AnySchema> = NonNullable<S["~types"]>["input"];
+
+/** What a schema gives. */
+export type OutputOf<S extends AnySchema> = NonNullable<S["~types"]>["output"];
+
 /** The schema of a tool's arguments: a strict object, so that an unknown key is an error; loose only where any key is meant. */
 export type ArgsSchema =
-  | v.StrictObjectSchema<v.ObjectEntries, undefined>
-  | v.LooseObjectSchema<v.ObjectEntries, undefined>;
+  | ReturnType<(typeof import("valibot"))["strictObject"]>
+  | ReturnType<(typeof import("valibot"))["looseObject"]>;
 
 /** The declared keys of an object type, without its index signature. */
-type KnownKeys<T> = keyof { [K in keyof T as string extends K ? never : K]: T[K] } & string;
+export type KnownKeys<T> = keyof { [K in keyof T as string extends K ? never : K]: T[K] } & string;
 
 /** What a tool's author writes. */
-export interface ToolSpec<A extends ArgsSchema, R extends v.GenericSchema, Au extends ToolAuthority, X> {
+export interface ToolSpec<A extends ArgsSchema, R extends AnySchema, Au extends ToolAuthority, X> {
   /** The name that agents use and policies grant. */
   readonly name: string;
   /** Folder below `src/tools` and group in lists. */
@@ -118,16 +127,16 @@ export interface ToolSpec<A extends ArgsSchema, R extends v.GenericSchema, Au ex
   /** How the audit log keeps each argument (`*`: those that a loose schema lets through), and the result. */
   readonly audit: {
     readonly args:
-      | Readonly<Record<KnownKeys<v.InferOutput<A>> | "*", AuditMode>>
-      | Readonly<Record<KnownKeys<v.InferOutput<A>>, AuditMode>>;
+      | Readonly<Record<KnownKeys<OutputOf<A>> | "*", AuditMode>>
+      | Readonly<Record<KnownKeys<OutputOf<A>>, AuditMode>>;
     readonly result: AuditMode;
   };
   /** What the tool does not do, where a reader might think it does. */
   readonly nonClaims?: readonly string[];
   /** Makes everything canonical that the call needs, and acts on nothing. `args` is hostile but fits the schema. */
-  prepare(args: v.InferOutput<A>, resolve: Resolve<Au>): Draft<X> | Promise<Draft<X>>;
+  prepare(args: OutputOf<A>, resolve: Resolve<Au>): Draft<X> | Promise<Draft<X>>;
   /** Acts on what was prepared, once, after the gate allowed every target. */
-  invoke(artifact: X, powers: Powers<Au>): v.InferInput<R> | Promise<v.InferInput<R>>;
+  invoke(artifact: X, powers: Powers<Au>): InputOf<R> | Promise<InputOf<R>>;
 }
 
 /**
@@ -162,7 +171,7 @@ export interface Tool {
   /** Schema that `prepare` parses with. */
   readonly args: ArgsSchema;
   /** Schema that the host checks the result with. */
-  readonly result: v.GenericSchema;
+  readonly result: AnySchema;
   /** What the tool needs beside its name. */
   readonly authority: ToolAuthority;
   /** What a call does to the world. */
@@ -173,9 +182,9 @@ export interface Tool {
   readonly audit: { readonly args: Readonly<Record<string, AuditMode>>; readonly result: AuditMode };
   /** What the tool does not do, where a reader might think it does. */
   readonly nonClaims: readonly string[];
-  /** @throws {ToolInputError} If `raw` does not fit `args`, or the tool refuses it. */
+  /** Parses the arguments and makes canonical what they name. @throws {ToolInputError} If `raw` does not fit `args`, or the tool refuses it. */
   prepare(raw: unknown, resolve: FullResolve): Promise<Prepared>;
-  /** @throws {BugError} If the handle is foreign or was used before. */
+  /** Acts on what was prepared, once. @throws {BugError} If the handle is foreign or was used before. */
   invoke(prepared: Prepared, powers: FullPowers): Promise<unknown>;
 }
 
@@ -187,7 +196,7 @@ export interface Tool {
  */
 export function defineTool<
   const A extends ArgsSchema,
-  const R extends v.GenericSchema,
+  const R extends AnySchema,
   const Au extends ToolAuthority,
   X,
 >(spec: ToolSpec<A, R, Au, X>): Tool {

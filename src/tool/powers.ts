@@ -102,7 +102,7 @@ export interface ResolveWrite {
 
 /** Fills the variable parts of a declared endpoint; each part is one path segment, encoded exactly once. */
 export interface ResolveSend<E extends string = string> {
-  /** @throws {ToolInputError} If a segment is missing or cannot be one segment of a path. */
+  /** Fills in the variable segments of a declared endpoint. @throws {ToolInputError} If a segment is missing or cannot be one segment of a path. */
   endpoint(name: E, segments?: Readonly<Record<string, string>>): EndpointTarget;
 }
 
@@ -110,7 +110,7 @@ export interface ResolveSend<E extends string = string> {
 export interface ReadPower {
   /** Says what was collected below the targets, without reading a file again. */
   list(targets: readonly Target[]): readonly SourceEntry[];
-  /** @throws {DenialError} `content_changed`, `binary_refused` … when the file is no longer what was collected. */
+  /** Reads one collected file as text. @throws {DenialError} `content_changed`, `binary_refused` … when the file is no longer what was collected. */
   read(target: SourceTarget): Promise<SourceText>;
 }
 
