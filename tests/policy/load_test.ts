@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { DataError, InputError } from "../../src/errors.ts";
 import { findProject, loadPolicy, parsePolicy } from "../../src/policy/load.ts";
 import { PolicyError, type PolicyIssue } from "../../src/policy/policy_error.ts";
@@ -171,4 +172,77 @@ Deno.test("loadPolicy() does not hang on a FIFO", async () => {
     assert.ok(made.success);
     await assert.rejects(loadPolicy(`${dir}/pipe.jsonc`), { code: "policy_not_a_file" });
   });
+});
+
+Deno.test("parsePolicy() answers any text with a policy or a PolicyError, never with another fault", async () => {
+  const token = fc.constantFrom(
+    ...[
+      "{",
+      "}",
+      "[",
+      "]",
+      ":",
+      ",",
+      '"version"',
+      "1",
+      '"tools"',
+      '"a"',
+      "//x\n",
+      "/*",
+      "*/",
+      "\\",
+      '"',
+      "\ud800",
+      " ",
+    ],
+  );
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.array(token, { maxLength: 30 }).map((parts) => parts.join("")),
+  );
+  await fc.assert(
+    fc.asyncProperty(text, async (text) => {
+      try {
+        await parsePolicy(text, "p");
+      } catch (error) {
+        assert.ok(error instanceof PolicyError, `${JSON.stringify(text)}: ${error}`);
+        for (const { position } of error.issues) assert.ok(position.line >= 1 && position.column >= 1);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+Deno.test("parsePolicy() answers any JSON value with a policy or a PolicyError that names a place in it", async () => {
+  const keys = fc.constantFrom(
+    "version",
+    "tools",
+    "fs",
+    "read",
+    "root",
+    "network",
+    "ca",
+    "gate",
+    "deny",
+    "budgets",
+    "x",
+  );
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 4 },
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.array(tie("any"), { maxLength: 3 }),
+      fc.dictionary(keys, tie("any"), { maxKeys: 4 }),
+    ),
+  })).any;
+  await fc.assert(
+    fc.asyncProperty(value, async (value) => {
+      try {
+        await parsePolicy(JSON.stringify(value, null, 1), "p");
+      } catch (error) {
+        assert.ok(error instanceof PolicyError, `${JSON.stringify(value)}: ${error}`);
+      }
+    }),
+    { numRuns: 2000 },
+  );
 });
