@@ -45,8 +45,10 @@ export function evaluateHardened(wrapped, globals) {
     /** @type {{ harden<T>(value: T): T, Compartment: new (options: object) => { globalThis: Record<string, unknown>, evaluate(source: string): unknown } }} */ (
       /** @type {unknown} */ (globalThis)
     );
-  const { URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa, structuredClone } = globalThis;
+  const { URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa, structuredClone, DOMException } = globalThis;
   const platform = harden({ URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa, structuredClone });
+  // What the platform throws and returns has prototypes that no global leads to: agent and host share them.
+  harden([DOMException, Object.getPrototypeOf(new URLSearchParams().entries())]);
   const compartment = new Compartment({ globals: { ...platform, ...harden({ ...globals }) }, __options__: true });
   for (const name of COMPARTMENT_ONLY) delete compartment.globalThis[name];
   // Code from strings is off in every isolation; the constructor stays, for `instanceof`.

@@ -78,6 +78,7 @@ const { stdin, stdout, stderr, exit } = Deno;
 const [launcherPid, watch] = Deno.args;
 const later = globalThis.setImmediate;
 const { setTimeout: setTimer, clearTimeout: clearTimer } = globalThis;
+const eventTarget = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (EventTarget.prototype));
 const RealDate = Date;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -243,8 +244,14 @@ function removeGlobals() {
   const all = /** @type {Record<string, unknown>} */ (/** @type {unknown} */ (globalThis));
   for (const name of Object.getOwnPropertyNames(globalThis)) {
     // Symbol keys stay: events of the runtime look for one of them.
-    if (!LANGUAGE.has(name)) delete all[name];
+    if (LANGUAGE.has(name)) continue;
+    delete all[name];
+    // Where the engine has one of its own below the runtime's, that one shows now.
+    delete all[name];
+    if (Object.hasOwn(all, name)) exit(70);
   }
+  // The realm inherits these; without them agent code gets no event and so no constructor of one.
+  for (const name of ["addEventListener", "removeEventListener"]) delete eventTarget[name];
   if ("Temporal" in all) delete (/** @type {Record<string, unknown>} */ (all.Temporal)).Now;
 }
 
