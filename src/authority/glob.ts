@@ -25,10 +25,10 @@ const SYSTEM_FOLDERS = new Set(
 export type Glob = (path: string) => boolean;
 
 /** One component of a pattern: any number of folders, any one component, or a component with wildcards. */
-type Part = "folders" | "any" | { readonly atoms: readonly Atom[] };
+export type Part = "folders" | "any" | { readonly atoms: readonly Atom[] };
 
 /** A run of any characters, one character, one of a class, or a literal character. */
-type Atom = "star" | "one" | { readonly literal: string } | {
+export type Atom = "star" | "one" | { readonly literal: string } | {
   readonly ranges: readonly (readonly [number, number])[];
   readonly negated: boolean;
 };
@@ -88,9 +88,16 @@ export function isLiteral(pattern: string): boolean {
   return !/[*?[\]]/.test(pattern);
 }
 
-/** Compiles one pattern. A pattern that {@linkcode globProblem} refuses matches nothing. */
-export function makeGlob(pattern: string): Glob {
-  if (globProblem(pattern) !== null) return () => false;
+/** A pattern taken apart. */
+export interface ParsedGlob {
+  readonly parts: readonly Part[];
+  /** Whether only folders match, and with them what lies below. */
+  readonly folderOnly: boolean;
+}
+
+/** Takes a pattern apart; `null` for one that {@linkcode globProblem} refuses. */
+export function parseGlob(pattern: string): ParsedGlob | null {
+  if (globProblem(pattern) !== null) return null;
   const folderOnly = pattern.endsWith("/");
   const body = pattern.replace(/^\//, "").replace(/\/$/, "");
   const texts = body.split("/");
@@ -103,9 +110,17 @@ export function makeGlob(pattern: string): Glob {
       continue;
     }
     const part = parsePart(text);
-    if (part === null) return () => false;
+    if (part === null) return null;
     parts.push(part);
   }
+  return { parts, folderOnly };
+}
+
+/** Compiles one pattern. A pattern that {@linkcode globProblem} refuses matches nothing. */
+export function makeGlob(pattern: string): Glob {
+  const parsed = parseGlob(pattern);
+  if (parsed === null) return () => false;
+  const { parts, folderOnly } = parsed;
   return (path) => path !== "" && matchParts(parts, path.split("/"), folderOnly);
 }
 
