@@ -126,6 +126,7 @@ async function serve(
     ipv4: () => parts.network?.ipv4Canary(),
   });
   for (const body of parts.source?.manifestRecords() ?? []) channel.send(body);
+  channel.send({ type: "authority_check", ...attestation });
 
   const over = Promise.withResolvers<SessionEnd>();
   const host = makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts) });
@@ -154,7 +155,7 @@ async function serve(
     seed: init.seed,
   };
   await isolate.start(start, init.code);
-  isolate.serve(() => session.busy).catch(over.reject);
+  isolate.serve(session).catch(over.reject);
   const end = await over.promise;
   channel.control("end", end as unknown as JsonObject);
   Deno.exit(0);

@@ -69,6 +69,11 @@ export class Session {
     return this.#running > 0 || this.#waiting.length > 0;
   }
 
+  /** Whether the run has ended. */
+  get over(): boolean {
+    return this.#over;
+  }
+
   /** Takes one line of the agent. */
   line(line: string): void {
     if (this.#over) return;

@@ -24,6 +24,14 @@ export interface IsolateEvents {
   gone(reason: string): void;
 }
 
+/** What an isolation asks about the run that it serves. */
+export interface Served {
+  /** Whether answers are still due: the host must not block then. */
+  readonly busy: boolean;
+  /** Whether the run has ended: nothing more is read. */
+  readonly over: boolean;
+}
+
 /** A place where agent code runs. */
 export interface Isolate {
   /** Resolves once the agent's side is up and holds its ends of the channel, or is gone. Nothing of the agent runs yet. */
@@ -32,6 +40,6 @@ export interface Isolate {
   start(start: GuestStart, code: string): void | Promise<void>;
   /** Sends one line, without its newline. */
   send(line: string): void;
-  /** Takes in what the agent sends until the run is over. Resolves when the agent's side is gone. */
-  serve(busy: () => boolean): Promise<void>;
+  /** Takes in what the agent sends. Resolves when the run is over or the agent's side is gone. */
+  serve(run: Served): Promise<void>;
 }

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import type { GuestStart, Isolate, IsolateEvents } from "./isolate.ts";
+import type { GuestStart, Isolate, IsolateEvents, Served } from "./isolate.ts";
 
 /** Bytes that a pipe surely takes without blocking; pipes hold 65,536. */
 const PIPE_BYTES = 60_000;
@@ -81,11 +81,11 @@ export class ProcessIsolate implements Isolate {
     this.#unread = Math.max(0, this.#unread - bytes);
   }
 
-  async serve(busy: () => boolean): Promise<void> {
-    while (!this.#over) {
+  async serve(run: Served): Promise<void> {
+    while (!this.#over && !run.over) {
       let count: number | null;
       try {
-        const idle = !busy() && !this.#writing;
+        const idle = !run.busy && !this.#writing;
         count = idle ? this.#ends.fromAgent.readSync(this.#buffer) : await this.#ends.fromAgent.read(this.#buffer);
       } catch {
         count = null;

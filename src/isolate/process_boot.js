@@ -74,6 +74,9 @@ const LANGUAGE = new Set([
   "unescape",
 ]);
 
+/** Name under which the agent's module says that it has begun; gone before the agent's own first line runs. */
+const BEGUN = "$twokey_begun";
+
 const { stdin, stdout, stderr, exit } = Deno;
 const [launcherPid, watch] = Deno.args;
 const later = globalThis.setImmediate;
@@ -93,6 +96,8 @@ let batch = [];
 let consumed = 0;
 let scheduled = false;
 let reading = false;
+/** Whether the agent's module has begun: from then on, nothing to wait for means that it never ends. */
+let evaluating = false;
 
 const buffer = new Uint8Array(65_536);
 /** @type {Uint8Array<ArrayBuffer>[]} */
@@ -112,7 +117,10 @@ const guest = makeGuest({
     }
   },
   isProxy,
-  setTimer: (run, ms) => /** @type {number} */ (/** @type {unknown} */ (setTimer(run, ms))),
+  setTimer: (run, ms) => /** @type {number} */ (/** @type {unknown} */ (setTimer(() => {
+    run();
+    schedule();
+  }, ms))),
   clearTimer: (timer) => clearTimer(timer),
   RealDate,
 }, start);
@@ -125,15 +133,27 @@ addEventListener("error", (event) => {
   event.preventDefault();
   guest.fail(event.error);
 });
-// Deno says so when nothing is left that could wake the agent.
-addEventListener("beforeunload", () => {
-  guest.stall();
-  flush();
-});
 removeGlobals();
 Object.assign(globalThis, guest.globals);
 Object.defineProperty(RealDate.prototype, "constructor", { value: guest.globals.Date });
-guest.begin(import(source), schedule);
+guest.begin(importAgent(), schedule);
+
+/**
+ * Imports the agent's module. Loading takes turns of the event loop, and only the module itself can say that it has
+ * begun: a word before its first line, which in a bundle is a comment, so that no position moves.
+ */
+function importAgent() {
+  Object.defineProperty(globalThis, BEGUN, {
+    configurable: true,
+    value: () => {
+      delete (/** @type {Record<string, unknown>} */ (/** @type {unknown} */ (globalThis)))[BEGUN];
+      evaluating = true;
+      schedule();
+    },
+  });
+  const comma = source.indexOf(",") + 1;
+  return import(`${source.slice(0, comma)}${BEGUN}();${source.slice(comma)}`);
+}
 
 /** @param {string} line */
 function post(line) {
@@ -151,6 +171,7 @@ function schedule() {
 function turn() {
   scheduled = false;
   guest.settle();
+  if (evaluating) guest.stall();
   flush();
   if (guest.isFinished()) exit(0);
   if (guest.waiting() === 0 || reading) return;
