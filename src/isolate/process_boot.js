@@ -133,6 +133,7 @@ addEventListener("error", (event) => {
   event.preventDefault();
   guest.fail(event.error);
 });
+showAgentFramesOnly();
 removeGlobals();
 Object.assign(globalThis, guest.globals);
 Object.defineProperty(RealDate.prototype, "constructor", { value: guest.globals.Date });
@@ -274,6 +275,28 @@ function removeGlobals() {
   // The realm inherits these; without them agent code gets no event and so no constructor of one.
   for (const name of ["addEventListener", "removeEventListener"]) delete eventTarget[name];
   if ("Temporal" in all) delete (/** @type {Record<string, unknown>} */ (all.Temporal)).Now;
+}
+
+/** Stack traces name the agent's own modules and nothing else: our own files stand at a path of this machine. */
+function showAgentFramesOnly() {
+  const { filter, map, join: joinAll } = Array.prototype;
+  const { startsWith } = String.prototype;
+  const call = Function.prototype.call.bind(Function.prototype.call);
+  /** @param {{ getFileName(): string | null }} frame */
+  const isAgents = (frame) => call(startsWith, frame.getFileName() ?? "", "agent:///");
+  /** @param {unknown} frame */
+  const line = (frame) => `\n    at ${frame}`;
+  Object.defineProperty(Error, "prepareStackTrace", {
+    value: (/** @type {Error} */ error, /** @type {any[]} */ frames) => {
+      let head = "Error";
+      try {
+        head = `${error}`;
+      } catch {
+        // what it is called is the agent's own doing
+      }
+      return head + call(joinAll, call(map, call(filter, frames, isAgents), line), "");
+    },
+  });
 }
 
 /** Where the kernel cannot end us with the launcher: a thread of our own looks, also while the agent spins. */
