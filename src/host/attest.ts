@@ -12,7 +12,7 @@ export interface AttestOptions {
   /** A file in a private folder of the launcher, which no plan grants. */
   readonly canaryPath: string;
   /** Tries whether the client of the network tools reaches an IPv6 address; `undefined` where nothing is ever sent. */
-  ipv4(): Promise<{ readonly held: boolean } | undefined> | undefined;
+  ipv4(): Promise<{ readonly held: boolean; readonly by: string } | undefined> | undefined;
 }
 
 /** An act that must fail. */
@@ -44,8 +44,13 @@ export async function attest(key1: Key1, { canaryPath, ipv4 }: AttestOptions): P
     refused.push(canary.name);
   }
   const bound = await ipv4();
-  if (bound !== undefined && !bound.held) {
-    throw new ControlError("attest_ipv4", "Cannot trust this process: its client reaches IPv6 addresses");
+  if (bound !== undefined && bound.by !== "bound") {
+    throw new ControlError(
+      "attest_ipv4",
+      bound.held
+        ? "Cannot trust this process: that its client is bound to IPv4 could not be tried"
+        : "Cannot trust this process: its client reaches IPv6 addresses",
+    );
   }
   const grants = key1.read.length + key1.write.length + key1.net.length + key1.env.length;
   return { grants, refused, ...(bound === undefined ? {} : { ipv4: true }) };

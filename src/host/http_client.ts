@@ -5,6 +5,7 @@
  */
 import { ControlError } from "../errors.ts";
 import type { RunContext } from "./context.ts";
+import { IPV6_CANARY_ADDRESS } from "../plan/key1.ts";
 import { KEPT_HEADERS, type RawReply } from "../plan/raw_reply.ts";
 import { invalidJson, type NetworkFailure, overBudget } from "./http_reply.ts";
 
@@ -13,12 +14,6 @@ import { invalidJson, type NetworkFailure, overBudget } from "./http_reply.ts";
  * AAAA records alike. Private IPv6 ranges cannot be written as permission flags, so this is what keeps them out.
  */
 const IPV4_ONLY = { localAddress: "0.0.0.0" } as const;
-
-/**
- * The address that the IPv6 canary tries, as a permission names it. RFC 6666: a range that every router discards, so
- * that a canary which gets out reaches nobody.
- */
-export const IPV6_CANARY_ADDRESS = "[100::1]:443";
 
 /** What a client that is not bound may spend on the canary, in milliseconds. */
 const CANARY_MS = 1_500;
@@ -101,11 +96,14 @@ function caFrom(ca: { readonly fromEnv: string } | { readonly file: string }, ru
 /**
  * Tries to reach an IPv6 literal with a client bound as the run's is, without its proxy.
  *
- * Proves the binding only where the permissions admit {@linkcode IPV6_CANARY_ADDRESS}; a host may be started with that
- * grant and revoke it after this call.
+ * Proves the binding only where the permissions admit {@linkcode IPV6_CANARY_ADDRESS}; the host is started with that
+ * grant, which this call gives up.
  */
 export async function ipv4Canary(): Promise<IPv4Canary> {
   using client = Deno.createHttpClient(IPV4_ONLY);
+  using _grant = {
+    [Symbol.dispose]: () => void Deno.permissions.revokeSync({ name: "net", host: IPV6_CANARY_ADDRESS }),
+  };
   try {
     const response = await fetch(`https://${IPV6_CANARY_ADDRESS}/`, {
       client,

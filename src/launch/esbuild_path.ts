@@ -5,6 +5,7 @@
  */
 import manifest from "../../deno.json" with { type: "json" };
 import { BugError, ControlError } from "../errors.ts";
+import { denoDirOf } from "../policy/places.ts";
 
 /** What {@linkcode esbuildPath} may be told; tests inject the last two. */
 export interface EsbuildPathOptions {
@@ -29,7 +30,7 @@ const REGISTRY_DEPTH = 3;
  */
 export async function esbuildPath(options: EsbuildPathOptions = {}): Promise<string> {
   const inPackage = packageFolder();
-  const found = await findIn(options.denoDir ?? defaultDenoDir(), inPackage);
+  const found = await findIn(options.denoDir ?? denoDirOf((name) => Deno.env.get(name)) ?? undefined, inPackage);
   if (found !== undefined) return found;
   options.onProgress?.("Installing the locked npm packages (esbuild is not in the cache)");
   const installed = await (options.install ?? installLocked)();
@@ -51,17 +52,6 @@ export function esbuildVersion(): string {
 function packageFolder(): string {
   const arch = Deno.build.arch === "aarch64" ? "arm64" : "x64";
   return `@esbuild/${Deno.build.os}-${arch}/${esbuildVersion()}/bin/esbuild`;
-}
-
-/** Deno's cache by Deno's documented rules; `undefined` where they need a home folder and none is named. */
-function defaultDenoDir(): string | undefined {
-  const named = Deno.env.get("DENO_DIR");
-  if (named !== undefined && named !== "") return named.startsWith("/") ? named : `${Deno.cwd()}/${named}`;
-  const home = Deno.env.get("HOME");
-  if (Deno.build.os === "darwin") return home === undefined ? undefined : `${home}/Library/Caches/deno`;
-  const caches = Deno.env.get("XDG_CACHE_HOME");
-  if (caches?.startsWith("/")) return `${caches}/deno`;
-  return home === undefined ? undefined : `${home}/.cache/deno`;
 }
 
 /** Deno's cache as Deno itself reports it: slower, but right where no variable names a home folder. */

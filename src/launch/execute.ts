@@ -7,11 +7,11 @@ import type { RecordBody } from "../audit/record.ts";
 import { ControlError, InputError } from "../errors.ts";
 import { digest, type Json, type JsonObject } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
-import type { Key1Options } from "../plan/key1.ts";
+import { IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch, type RunEnd } from "./launch.ts";
-import { denoDir } from "./places.ts";
+import { denoDirOf } from "../policy/places.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
@@ -86,7 +86,7 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     places,
     base,
     channels,
-    hostFlags: hostFlags(plan, places, { ...proxy, ...fifoGrants(channels, plan) }),
+    hostFlags: hostFlags(plan, places, { ...proxy, ...startGrants(channels, plan) }),
     hostEnv: hostEnv(plan),
     hostMain: `${places.twokey}/src/host/main.ts`,
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
@@ -196,18 +196,20 @@ async function startRecord(
   };
 }
 
-function fifoGrants(channels: ChannelPaths, { isolation }: Plan): Key1Options {
+/** What the host needs at start alone: it gives these grants up before the agent starts. */
+function startGrants(channels: ChannelPaths, { isolation, network }: Plan): Key1Options {
   const { records, answers, agentToHost, hostToAgent } = channels;
   const process = isolation === "process";
   return {
     extraRead: process ? [answers, agentToHost] : [answers],
     extraWrite: process ? [records, hostToAgent] : [records],
+    ...(network.ipv6 ? {} : { extraNet: [IPV6_CANARY_ADDRESS] }),
   };
 }
 
 /** The host's environment: the variables that the plan names, Deno's cache, and a canary that nobody was granted. */
 function hostEnv(plan: Plan): Record<string, string> {
-  const cache = denoDir();
+  const cache = denoDirOf((name) => Deno.env.get(name));
   const env: Record<string, string> = { TWOKEY_CANARY: "visible", ...(cache === null ? {} : { DENO_DIR: cache }) };
   for (const name of plan.env) {
     const value = Deno.env.get(name);

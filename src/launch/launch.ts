@@ -17,6 +17,8 @@ import { sweepTemps } from "./sweep.ts";
 
 /** Longest line of the host. */
 const MAX_LINE_BYTES = 32 * 1_048_576;
+/** What a host may take to leave once it has said that the run is over. */
+const LEAVE_MS = 2000;
 const NEWLINE = 10;
 const ENCODER = new TextEncoder();
 
@@ -100,6 +102,7 @@ class Run {
   readonly #relay: Relay;
   readonly #words: HostWords = {};
   #audit: AuditWriter | undefined;
+  #leave: ReturnType<typeof setTimeout> | undefined;
   #auditError: unknown;
 
   constructor(options: LaunchOptions) {
@@ -147,6 +150,7 @@ class Run {
   }
 
   close(): void {
+    clearTimeout(this.#leave);
     this.#supervisor.stop();
     this.#kill();
     this.#audit?.close();
@@ -244,8 +248,10 @@ class Run {
       this.#supervisor.ready();
       this.#ends.release();
       this.#answer("go\n");
-    } else if (word === "end") this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
-    else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
+    } else if (word === "end") {
+      this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
+      this.#leave = setTimeout(() => this.#kill(), LEAVE_MS);
+    } else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
     else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
   }
 

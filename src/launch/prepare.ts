@@ -10,10 +10,10 @@ import { absolute } from "../plan/plan.ts";
 import { compile } from "../policy/compile.ts";
 import { inspect } from "../policy/inspect.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
-import { placesOf } from "../policy/places.ts";
+import { compileLoaded } from "../policy/compile_file.ts";
+import { denoDirOf, placesOf } from "../policy/places.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import manifestsJson from "../tools/manifests.json" with { type: "json" };
-import { denoDir } from "./places.ts";
 
 /** The manifests of every shipped tool. */
 export const MANIFESTS: ToolManifests = manifestsJson as unknown as ToolManifests;
@@ -42,18 +42,21 @@ export interface PrepareOptions {
   readonly onProgress?: (line: string) => void;
 }
 
+function env(name: string): string | undefined {
+  return Deno.env.get(name);
+}
+
 /** Compiles a policy without its agent: what `validate` and `explain` need. */
 export async function compilePolicy(loaded: LoadedPolicy): Promise<CompiledPolicy> {
-  const places = await placesOf(loaded.project, (name) => Deno.env.get(name));
-  const facts = await inspect(loaded, { places, denoDir: denoDir(), nowMs: Date.now() });
-  return { loaded, places, plan: compile({ loaded, manifests: MANIFESTS, facts, modules: null }) };
+  const { facts, plan } = await compileLoaded(loaded, { manifests: MANIFESTS, env });
+  return { loaded, places: facts.places, plan };
 }
 
 /** Compiles a policy and bundles its agent. */
 export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions = {}): Promise<PreparedRun> {
-  const places = await placesOf(loaded.project, (name) => Deno.env.get(name));
+  const places = await placesOf(loaded.project, env);
   const { agent } = loaded.policy;
-  const factsLater = inspect(loaded, { places, denoDir: denoDir(), nowMs: Date.now() });
+  const factsLater = inspect(loaded, { places, denoDir: denoDirOf(env), nowMs: Date.now() });
   if (options.code !== undefined) {
     const plan = compile({ loaded, manifests: MANIFESTS, facts: await factsLater, modules: [] });
     return { loaded, places, plan, code: options.code };

@@ -138,7 +138,7 @@ export const BUDGETS: { readonly [K in keyof Budgets]: BudgetSpec } = Object.fre
   },
   stderrBytes: {
     unit: "bytes",
-    what: "Bytes of console output that are shown; the rest is dropped and counted",
+    what: "Bytes that agent and host print on standard error; a run that prints more is ended",
     value: MIB,
     min: 0,
     max: 256 * MIB,
@@ -154,7 +154,7 @@ export const BUDGETS: { readonly [K in keyof Budgets]: BudgetSpec } = Object.fre
   },
   cpuMs: {
     unit: "milliseconds",
-    what: "Processor time of the agent, where it has its own process",
+    what: "Processor time of the process that runs the agent: its own, or the host's in a worker or compartment",
     value: 120_000,
     min: 10,
     max: DAY_MS,
@@ -170,7 +170,7 @@ export const BUDGETS: { readonly [K in keyof Budgets]: BudgetSpec } = Object.fre
   },
   rssMb: {
     unit: "MiB",
-    what: "Resident memory of the agent's process, buffers included",
+    what: "Resident memory of the process that runs the agent, buffers included",
     value: 1024,
     min: 128,
     max: 65_536,

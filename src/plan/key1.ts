@@ -16,6 +16,8 @@ export interface Key1Options {
   readonly extraRead?: readonly string[];
   /** Further paths that the host itself writes. Absolute. */
   readonly extraWrite?: readonly string[];
+  /** Further `host:port`s that the host connects to at start, and gives up before the agent starts. */
+  readonly extraNet?: readonly string[];
   /** `host:port` of the proxy that the plan names, as the launcher read it from the variable. */
   readonly proxyAddress?: string;
   /** Addresses that the proxy's name resolves to: cut out of the denied blocks as well. */
@@ -55,7 +57,9 @@ export function key1(plan: Plan, places: Places, options: Key1Options = {}): Key
   ];
   const proxy = options.proxyAddress === undefined ? [] : [options.proxyAddress];
   const asksNetwork = plan.network.fixtures.length === 0 && plan.network.cache?.mode !== "offline";
-  const hosts = asksNetwork ? [...hostsOf(plan, options.portable === true), ...proxy] : [];
+  const pinned = hostsOf(plan, options.portable === true);
+  // with nothing to reach, nothing else is reached either
+  const hosts = asksNetwork && pinned.length > 0 ? [...pinned, ...proxy, ...options.extraNet ?? []] : [];
   return {
     read: clean(read),
     denyRead: clean(plan.fs.secret.filter(isPlace).map(place)),
@@ -66,6 +70,9 @@ export function key1(plan: Plan, places: Places, options: Key1Options = {}): Key
     env: clean(plan.env),
   };
 }
+
+/** An address that leads nowhere (RFC 6666) and that a client bound to IPv4 must fail to try. */
+export const IPV6_CANARY_ADDRESS = "[100::1]:443";
 
 /** Whether an entry of `Plan.fs.protected` or `Plan.fs.secret` is a place; any other is a name at any depth. */
 export function isPlace(entry: string): boolean {

@@ -8,7 +8,7 @@ import type { ToolManifests } from "../tool/manifest.ts";
 import { type AgentModule, compile } from "./compile.ts";
 import { type Facts, inspect } from "./inspect.ts";
 import { type LoadedPolicy, loadPolicy } from "./load.ts";
-import { placesOf } from "./places.ts";
+import { denoDirOf, placesOf } from "./places.ts";
 
 /** Options of {@linkcode compileFile} and {@linkcode compileLoaded}. */
 export interface CompileOptions {
@@ -45,23 +45,9 @@ export async function compileLoaded(loaded: LoadedPolicy, options: CompileOption
   const env = options.env ?? (() => undefined);
   const facts = await inspect(loaded, {
     places: options.places ?? await placesOf(loaded.project, env),
-    denoDir: denoDir(env),
+    denoDir: denoDirOf(env),
     nowMs: options.nowMs ?? Date.now(),
   });
   const plan = compile({ loaded, manifests: options.manifests, facts, modules: options.modules ?? null });
   return { loaded, facts, plan };
-}
-
-/** Deno's cache folder as Deno itself finds it; `null` where the environment does not say. */
-function denoDir(env: (name: string) => string | undefined): string | null {
-  const home = env("HOME");
-  const cache = env("XDG_CACHE_HOME");
-  const mac = Deno.build.os === "darwin";
-  const fallback = mac
-    ? home && `${home}/Library/Caches/deno`
-    : cache
-    ? `${cache}/deno`
-    : home && `${home}/.cache/deno`;
-  const folder = env("DENO_DIR") || fallback;
-  return folder?.startsWith("/") ? folder : null;
 }

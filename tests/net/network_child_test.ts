@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { IPV6_CANARY_ADDRESS } from "../../src/host/http_client.ts";
+import { IPV6_CANARY_ADDRESS } from "../../src/plan/key1.ts";
 import { hostFlags } from "../../src/plan/flags.ts";
 import type { Plan } from "../../src/plan/plan.ts";
 import { withRegistry } from "../../src/tools/supply_chain/npm_registry.ts";
