@@ -5,7 +5,7 @@
  */
 import manifest from "../../deno.json" with { type: "json" };
 import { BugError, ControlError } from "../errors.ts";
-import { denoDirOf } from "../policy/places.ts";
+import { denoDirOf } from "../authority/deno_dir.ts";
 
 /** What {@linkcode esbuildPath} may be told; tests inject the last two. */
 export interface EsbuildPathOptions {

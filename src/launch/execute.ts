@@ -11,7 +11,7 @@ import { IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch, type RunEnd } from "./launch.ts";
-import { denoDirOf } from "../policy/places.ts";
+import { denoDirOf } from "../authority/deno_dir.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";

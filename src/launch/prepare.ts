@@ -11,7 +11,8 @@ import { compile } from "../policy/compile.ts";
 import { inspect } from "../policy/inspect.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { compileLoaded } from "../policy/compile_file.ts";
-import { denoDirOf, placesOf } from "../policy/places.ts";
+import { denoDirOf } from "../authority/deno_dir.ts";
+import { placesOf } from "../policy/places.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import manifestsJson from "../tools/manifests.json" with { type: "json" };
 

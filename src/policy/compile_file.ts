@@ -8,7 +8,8 @@ import type { ToolManifests } from "../tool/manifest.ts";
 import { type AgentModule, compile } from "./compile.ts";
 import { type Facts, inspect } from "./inspect.ts";
 import { type LoadedPolicy, loadPolicy } from "./load.ts";
-import { denoDirOf, placesOf } from "./places.ts";
+import { placesOf } from "./places.ts";
+import { denoDirOf } from "../authority/deno_dir.ts";
 
 /** Options of {@linkcode compileFile} and {@linkcode compileLoaded}. */
 export interface CompileOptions {
