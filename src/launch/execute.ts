@@ -197,7 +197,7 @@ async function startRecord(
 }
 
 /** What the host needs at start alone: it gives these grants up before the agent starts. */
-function startGrants(channels: ChannelPaths, { isolation, network }: Plan): Key1Options {
+export function startGrants(channels: ChannelPaths, { isolation, network }: Plan): Key1Options {
   const { records, answers, agentToHost, hostToAgent } = channels;
   const process = isolation === "process";
   return {
