@@ -10,6 +10,7 @@ import { withoutRegistry } from "../src/tools/supply_chain/npm_registry.ts";
 import { manifestOf } from "../src/tool/manifest.ts";
 import { TOOLS } from "../src/tools/registry.ts";
 import { policyJsonSchema } from "../src/policy/schema.ts";
+import { fillReadme, readmeParts } from "./readme.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -20,6 +21,7 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ["src/tools/manifests.json", manifests],
     ["policies/agent.d.ts", agentTypes(JSON.parse(manifests))],
     ["policy.schema.json", `${JSON.stringify(await policyJsonSchema(), null, 2)}\n`],
+    ["README.md", fillReadme(await Deno.readTextFile(new URL("README.md", ROOT)), readmeParts(JSON.parse(manifests)))],
   ]);
 }
 
