@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { readDenoLock } from "../policies/supply-chain-review/packages.ts";
+import { readDenoLock } from "../policies/supply-chain-review/review/packages.ts";
 import { canonical, type Json, type JsonObject } from "../src/json.ts";
 
 const ROOT = new URL("../", import.meta.url);

@@ -5,9 +5,9 @@
  *
  * @module
  */
-import { endpointGuard, type Failure } from "./ask.ts";
-import { findPackages, type LockedPackage } from "./packages.ts";
-import { markdownReport } from "./markdown.ts";
+import { endpointGuard, type Failure } from "./review/ask.ts";
+import { findPackages, type LockedPackage } from "./review/packages.ts";
+import { markdownReport } from "./review/markdown.ts";
 
 /** Packages that are asked about at the same time. */
 const GROUP = 8;

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Plan, PlannedTool, PortablePath } from "../plan/plan.ts";
+import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { escapeText } from "./escape.ts";
 import { PLAIN, type Style } from "./style.ts";
 import { duration } from "./units.ts";
@@ -68,7 +69,7 @@ function reachText({ tools, network }: Plan): string {
 }
 
 function endpointTexts({ endpoints }: PlannedTool): string[] {
-  return Object.values(endpoints).map(({ method, url }) => `${method} ${url}`);
+  return Object.values(endpoints).map(({ method, url }) => `${method} ${withRegistry(url)}`);
 }
 
 function spendText({ budgets: { toolCalls, wallMs, artifactBytes, rssMb } }: Plan): string {

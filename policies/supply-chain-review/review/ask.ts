@@ -1,4 +1,4 @@
-/// <reference types="../agent.d.ts" />
+/// <reference types="../../agent.d.ts" />
 /**
  * Asks one tool many questions, and stops asking where nobody answers.
  *

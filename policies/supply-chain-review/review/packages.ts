@@ -1,4 +1,4 @@
-/// <reference types="../agent.d.ts" />
+/// <reference types="../../agent.d.ts" />
 /**
  * Finds the npm packages that a project locks.
  *

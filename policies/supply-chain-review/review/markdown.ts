@@ -1,10 +1,10 @@
-/// <reference types="../agent.d.ts" />
+/// <reference types="../../agent.d.ts" />
 /**
  * Prints a review as Markdown.
  *
  * @module
  */
-import type { Review, ReviewedPackage } from "./review.ts";
+import type { Review, ReviewedPackage } from "../review.ts";
 
 /** Characters of one text that a stranger wrote. */
 const MAX_TEXT = 200;
