@@ -45,6 +45,7 @@ export function addToConfig(text: string, entries: readonly ConfigEntry[]): Conf
   const kept: ConfigEntry[] = [];
   const refused: ConfigEntry[] = [];
   const insertions: Insertion[] = [];
+  const blocks: string[] = [];
   for (const [block, group] of Map.groupBy(entries, (entry) => entry.block)) {
     const object = memberOf(root, block)?.value;
     if (object?.type === "Object") {
@@ -54,12 +55,12 @@ export function addToConfig(text: string, entries: readonly ConfigEntry[]): Conf
       if (missing.length > 0) insertions.push(insertMembers(text, object, missing.map(memberText)));
     } else if (object === undefined && !(block === "imports" && memberOf(root, "importMap") !== undefined)) {
       added.push(...group);
-      const member = `${JSON.stringify(block)}: { ${group.map(memberText).join(", ")} }`;
-      insertions.push(insertMembers(text, root, [member]));
+      blocks.push(`${JSON.stringify(block)}: { ${group.map(memberText).join(", ")} }`);
     } else refused.push(...group);
   }
-  // From the end, so that the places of the others stay true. Two blocks that are both new stand at one place.
-  const edited = insertions.toReversed().toSorted((a, b) => b.at - a.at)
+  if (blocks.length > 0) insertions.push(insertMembers(text, root, blocks));
+  // From the end, so that the places of the others stay true.
+  const edited = insertions.toSorted((a, b) => b.at - a.at)
     .reduce((before, { at, text }) => before.slice(0, at) + text + before.slice(at), text);
   return { text: edited, added, kept, refused };
 }

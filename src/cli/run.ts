@@ -6,6 +6,8 @@
 import { buildCommand } from "@stricli/core";
 import { DataError, type ExitCode, UsageError } from "../errors.ts";
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
+import { MANIFESTS } from "../launch/prepare.ts";
+import { isDenialCode } from "../authority/denial_codes.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { escapeText } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
@@ -90,9 +92,10 @@ function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
 }
 
 async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }: FinishedRun): Promise<void> {
-  const [{ replayAudit }, { summaryLines }] = await Promise.all([
+  const [{ replayAudit }, { summaryLines }, { suggest }] = await Promise.all([
     import("../replay/replay.ts"),
     import("../report/summary.ts"),
+    import("../gate/suggest.ts"),
   ]);
   const summary = await replayAudit(auditPath, { head: end.head });
   if (flags.json) {
@@ -115,7 +118,16 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
     return;
   }
   const style = styleFor(Deno.stdout);
-  const lines = summaryLines(summary, { style, project: prepared.places.project });
+  const { plan, places } = prepared;
+  const lines = summaryLines(summary, {
+    style,
+    project: places.project,
+    replayCommand: `deno run -A ${relativePath(`${places.twokey}/src/cli/main.ts`)} replay`,
+    allow: ({ tool, reason, rule, target }) =>
+      reason !== null && isDenialCode(reason)
+        ? suggest({ tool, code: reason, rule, target }, plan, { places, toolNames: Object.keys(MANIFESTS) })
+        : null,
+  });
   out(`${lines.join("\n")}\n`);
   for (const { tool, code } of verdict.missing) {
     out(
@@ -134,6 +146,12 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
     );
   }
   if (end.control !== undefined) out(`${style.bad("control")}   ${escapeText(end.control.message)}\n`);
+}
+
+/** A path as a shell in this folder would name it: relative where it lies below, absolute elsewhere. */
+function relativePath(path: string): string {
+  const here = `${Deno.cwd()}/`;
+  return path.startsWith(here) ? path.slice(here.length) : path;
 }
 
 /** The command. */

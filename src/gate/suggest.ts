@@ -5,14 +5,14 @@
  */
 import type { DenialCode } from "../authority/denial_codes.ts";
 import { isInside, nameOf, parentOf, pathFrom, relativeTo } from "../authority/path.ts";
-import type { Requirement } from "../authority/requirement.ts";
 import { absolute, type Places, type Plan } from "../plan/plan.ts";
 
 /** A denial as the gate or a power made it. */
 export interface Denial {
   readonly tool: string;
   readonly code: DenialCode;
-  readonly requirement: Pick<Requirement, "kind" | "target"> | null;
+  /** The canonical target that was refused; `null` where the request had none. */
+  readonly target: string | null;
   /** JSON Pointer of the rule that decided, if one did. */
   readonly rule?: string | null;
 }
@@ -29,9 +29,8 @@ export function suggest(
   plan: Plan,
   options: { places: Places; toolNames?: readonly string[] },
 ): string | null {
-  const { tool, code, requirement } = denial;
+  const { tool, code, target } = denial;
   const { places } = options;
-  const target = requirement?.target ?? null;
   switch (code) {
     case "tool_not_granted":
       if (options.toolNames !== undefined && !options.toolNames.includes(tool)) return null;

@@ -159,7 +159,9 @@ function explainRun(plan: Plan, at: At): Explained[] {
     ? "a process of its own: processor time and memory are bounded"
     : "the host's process: processor time and memory are bounded for both together only";
   return [{
-    what: `the agent ${entry}${modules.length > 1 ? ` (${modules.length} modules)` : ""} in isolation ${plan.isolation}`,
+    what: `the agent ${entry}${
+      modules.length > 1 ? ` (${modules.length} modules)` : ""
+    } in isolation ${plan.isolation}`,
     at: at("/agent"),
     beyond: `${bound}; other programs: ${keysOf("spawn")}`,
   }];

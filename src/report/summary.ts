@@ -5,7 +5,7 @@
  */
 import type { DenialRow, ReplaySummary } from "../replay/replay.ts";
 import { escapeText } from "./escape.ts";
-import { allowLine, reasonText, withoutProject } from "./reasons.ts";
+import { reasonText, withoutProject } from "./reasons.ts";
 import { PLAIN, type Style } from "./style.ts";
 import { duration } from "./units.ts";
 
@@ -19,6 +19,8 @@ export interface SummaryOptions {
   readonly project?: string;
   /** The command that replays the log; by default `twokey replay <audit>`. */
   readonly replayCommand?: string;
+  /** The line of the policy that would allow a denied call; `null` where none may. Only whoever has the plan can tell. */
+  allow?(denial: DenialRow): string | null;
 }
 
 /**
@@ -87,7 +89,7 @@ function denialLines(denial: DenialRow, options: SummaryOptions): string[] {
     escapeText(reasonText(denial.reason))
   }${rule}`;
   const lines = [denial.expected ? `${text}; as expected` : style.bad(text)];
-  const line = allowLine(denial, project);
+  const line = options.allow?.(denial) ?? null;
   if (line !== null) lines.push(style.dim(`          to allow it: ${escapeText(line, { max: 300 })}`));
   return lines;
 }

@@ -13,12 +13,12 @@ const PLAN = makePlan({
 });
 
 function line(denial: Partial<Denial>, options: { toolNames?: readonly string[] } = {}): string | null {
-  const whole: Denial = { tool: "readFile", code: "fs_read_path_not_admitted", requirement: null, ...denial };
+  const whole: Denial = { tool: "readFile", code: "fs_read_path_not_admitted", target: null, ...denial };
   return suggest(whole, PLAN, { places: PLACES, ...options });
 }
 
 function read(code: Denial["code"], target: string, rule: string | null = null): string | null {
-  return line({ code, requirement: { kind: "filesystem.read", target }, rule });
+  return line({ code, target, rule });
 }
 
 Deno.test("suggest() adds a tool to the list, but not one that does not exist", () => {
@@ -59,7 +59,7 @@ Deno.test("suggest() says nothing where no line of a policy may allow it", () =>
 
 Deno.test("suggest() speaks of write roots, budgets and gate rules", () => {
   const write = (target: string) =>
-    line({ code: "artifact_path_not_admitted", requirement: { kind: "filesystem.write", target } });
+    line({ code: "artifact_path_not_admitted", target });
   assert.equal(write("/p/reports/a.md"), '"fs": { "write": [{ "root": "reports" }] }');
   assert.equal(write("/p/a.md"), null, "the project itself is no root to advise");
   assert.equal(line({ code: "artifact_root_not_configured" }), '"fs": { "write": [{ "root": "out" }] }');
