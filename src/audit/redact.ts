@@ -100,10 +100,12 @@ export function makeRedactor({ fields, secrets }: RedactorOptions): Redactor {
     for (const form of formsOf(value)) forms.add(form);
   }
   const patterns = [...forms];
-  const scrub = (text: string): string => render(text, spansOf(text, patterns), { from: 0, to: text.length });
+  const scrub = (text: string): string =>
+    patterns.length === 0 ? text : render(text, spansOf(text, patterns), { from: 0, to: text.length });
+  const walk: Walk = { isSecret: makeFieldTest(names), scrub };
   return Object.freeze({
     scrub,
-    redact: (value: Json): Json => redactValue(value, { names, scrub, depth: 0 }),
+    redact: (value: Json): Json => redactValue(value, walk, 0),
     stream: (): ScrubStream => new Scrubber(patterns),
   });
 }
@@ -112,44 +114,61 @@ function fieldName(name: string): string {
   return name.toLowerCase().replaceAll(/[_-]/g, "");
 }
 
-interface Walk {
-  readonly names: ReadonlySet<string>;
-  scrub(text: string): string;
-  readonly depth: number;
+/** Names of fields whose verdict is kept in mind, at most: an agent can make up as many as it likes. */
+const KNOWN_FIELDS = 1000;
+
+/** Tells fields that hold secrets by their names. The same few names come again in every record. */
+function makeFieldTest(names: ReadonlySet<string>): (key: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (key) => {
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const verdict = names.has(fieldName(key));
+    if (known.size < KNOWN_FIELDS) known.set(key, verdict);
+    return verdict;
+  };
 }
 
-function redactValue(value: Json, walk: Walk): Json {
+interface Walk {
+  isSecret(key: string): boolean;
+  scrub(text: string): string;
+}
+
+function redactValue(value: Json, walk: Walk, depth: number): Json {
   if (typeof value === "string") return walk.scrub(value);
   if (typeof value !== "object" || value === null) return value;
-  if (walk.depth > MAX_DEPTH) return REDACTED;
-  const deeper = { ...walk, depth: walk.depth + 1 };
+  if (depth > MAX_DEPTH) return REDACTED;
   if (isArray(value)) {
     let changed = false;
     const items = value.map((item) => {
-      const clean = redactValue(item, deeper);
+      const clean = redactValue(item, walk, depth + 1);
       changed ||= clean !== item;
       return clean;
     });
     return changed ? items : value;
   }
-  return redactObject(value, deeper);
+  return redactObject(value, walk, depth);
 }
 
-function redactObject(value: JsonObject, walk: Walk): JsonObject {
+function redactObject(value: JsonObject, walk: Walk, depth: number): JsonObject {
   let changed = false;
-  const entries: [string, Json][] = [];
+  const keys = Object.keys(value);
+  const inner = keys.map((key): Json => {
+    const held = value[key] as Json;
+    const clean = walk.isSecret(key) ? REDACTED : redactValue(held, walk, depth + 1);
+    changed ||= clean !== held || walk.scrub(key) !== key;
+    return clean;
+  });
+  if (!changed) return value;
   const taken = new Set<string>();
-  for (const [key, inner] of Object.entries(value)) {
-    const clean = walk.names.has(fieldName(key)) ? REDACTED : redactValue(inner, walk);
+  // `fromEntries` defines properties: a key `__proto__` stays a key.
+  return Object.fromEntries(keys.map((key, at): [string, Json] => {
     let name = walk.scrub(key);
     // Two keys that differ in the secret alone must both stay to be seen.
     for (let n = 2; name !== key && taken.has(name); n++) name = `${walk.scrub(key)} (${n})`;
     taken.add(name);
-    changed ||= clean !== inner || name !== key;
-    entries.push([name, clean]);
-  }
-  // `fromEntries` defines properties: a key `__proto__` stays a key.
-  return changed ? Object.fromEntries(entries) : value;
+    return [name, inner[at] ?? null];
+  }));
 }
 
 function isArray(value: Json): value is readonly Json[] {

@@ -74,7 +74,8 @@ export function isStillAt(path: string, held: Deno.FileInfo): boolean {
 export function openProven(path: string, root: string): ProvenFile | undefined {
   if (!isInside(root, path)) return undefined;
   try {
-    if (Deno.realPathSync(path) !== path || !Deno.lstatSync(path).isFile) return undefined;
+    // Links on the way are followed here and found below, before anything is read.
+    if (!Deno.lstatSync(path).isFile) return undefined;
     const file = Deno.openSync(path, { read: true });
     try {
       const info = file.statSync();
@@ -106,9 +107,12 @@ export function readUpTo(file: Deno.FsFile, limit: number, expected: number): Ui
       larger.set(buffer);
       buffer = larger;
     }
+    const room = buffer.length - length;
     const count = file.readSync(buffer.subarray(length));
     if (count === null || count === 0) break;
     length += count;
+    // A regular file gives less than was asked for at its end only.
+    if (length === expected && count < room) break;
   }
   return length > limit ? undefined : buffer.subarray(0, length);
 }

@@ -10,6 +10,8 @@ import type { Json, JsonObject } from "../json.ts";
 
 const ENCODER = new TextEncoder();
 const NEWLINE = 10;
+/** Room for every usual record. */
+const LINE_BYTES = 65_536;
 
 /** The two files of the channel. */
 export interface ChannelEnds {
@@ -24,6 +26,7 @@ export class RecordChannel {
   readonly #ends: ChannelEnds;
   readonly #redact: (value: Json) => Json;
   readonly #byte = new Uint8Array(1);
+  readonly #line = new Uint8Array(LINE_BYTES);
 
   constructor(ends: ChannelEnds, redact: (value: Json) => Json) {
     this.#ends = ends;
@@ -60,9 +63,15 @@ export class RecordChannel {
     }
   }
 
+  /** Encodes into memory that is used again where the text surely fits. */
+  #encode(text: string): Uint8Array {
+    if (text.length * 3 > this.#line.length) return ENCODER.encode(text);
+    return this.#line.subarray(0, ENCODER.encodeInto(text, this.#line).written);
+  }
+
   #write(text: string): void {
-    const bytes = ENCODER.encode(text);
     try {
+      const bytes = this.#encode(text);
       for (let at = 0; at < bytes.length;) at += this.#ends.records.writeSync(at === 0 ? bytes : bytes.subarray(at));
     } catch (cause) {
       throw new AuditError("audit_write_failed", "Cannot write a record: the launcher is gone", { cause });

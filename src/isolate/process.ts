@@ -13,6 +13,8 @@ import type { GuestStart, Isolate, IsolateEvents, Served } from "./isolate.ts";
 const PIPE_BYTES = 60_000;
 const ENCODER = new TextEncoder();
 const NEWLINE = 10;
+/** Room for every line that fits into a pipe, however it is encoded. */
+const LINE_BYTES = 3 * PIPE_BYTES;
 const HELLO = '{"op":"hello"}';
 
 /** The two FIFO ends. */
@@ -27,6 +29,7 @@ export class ProcessIsolate implements Isolate {
   readonly #events: IsolateEvents;
   readonly #maxLineBytes: number;
   readonly #buffer = new Uint8Array(65_536);
+  readonly #line = new Uint8Array(LINE_BYTES);
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #partial: Uint8Array<ArrayBuffer>[] = [];
   #partialBytes = 0;
@@ -62,7 +65,7 @@ export class ProcessIsolate implements Isolate {
   }
 
   send(line: string): void {
-    const bytes = ENCODER.encode(`${line}\n`);
+    const bytes = this.#encode(`${line}\n`);
     if (!this.#writing && this.#unread + bytes.length <= PIPE_BYTES) {
       this.#unread += bytes.length;
       try {
@@ -72,8 +75,15 @@ export class ProcessIsolate implements Isolate {
       }
       return;
     }
-    this.#queue.push(bytes);
+    // Copied: the next line is encoded into the same memory.
+    this.#queue.push(bytes.slice());
     if (!this.#writing) this.#drain();
+  }
+
+  /** Encodes into memory that is used again where the text surely fits. */
+  #encode(text: string): Uint8Array<ArrayBuffer> {
+    if (text.length * 3 > this.#line.length) return ENCODER.encode(text);
+    return this.#line.subarray(0, ENCODER.encodeInto(text, this.#line).written);
   }
 
   /** Lowers the count of bytes that the agent has not read yet. A wrong count only slows the agent itself. */
