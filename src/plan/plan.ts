@@ -98,15 +98,15 @@ export interface Budgets {
   readonly readFileBytes: number;
   /** Files collected below all read roots; further ones are listed as over the limit. */
   readonly readFiles: number;
-  /** Bytes of console output that are shown. */
+  /** Bytes that agent and host print on standard error. */
   readonly stderrBytes: number;
   /** Milliseconds of the whole run. */
   readonly wallMs: number;
-  /** Milliseconds of processor time of the agent, where it has its own process. */
+  /** Milliseconds of processor time of the process that runs the agent. */
   readonly cpuMs: number;
   /** MiB of JavaScript heap, of the agent and of the host each. */
   readonly heapMb: number;
-  /** MiB of resident memory of the agent's process, buffers included. */
+  /** MiB of resident memory of the process that runs the agent, buffers included. */
   readonly rssMb: number;
 }
 
