@@ -5,11 +5,10 @@
  *
  * @module
  */
-import { review, summaryLine } from "../supply-chain-review/review.ts";
+import { consoleLines, review } from "../supply-chain-review/review.ts";
 
 const { review: result, folder } = await review();
-console.log(summaryLine(result));
-console.log(`report: ${folder}/report.md`);
+for (const line of consoleLines(result, folder)) console.log(line);
 
 await expectDenial("a file that the policy leaves out", () => callTool("readFile", { path: "src/errors.ts" }));
 await expectDenial("a tool that the policy does not grant", () => callTool("slow", { delay_ms: 1 }));

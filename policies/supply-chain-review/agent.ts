@@ -5,10 +5,7 @@
  *
  * @module
  */
-import { review, summaryLine } from "./review.ts";
+import { consoleLines, review } from "./review.ts";
 
 const { review: result, folder } = await review();
-console.log(summaryLine(result));
-if (result.packages.length === 0) console.log("no locked npm package was found: is there a deno.lock here?");
-for (const [reason, count] of Object.entries(result.failures)) console.log(`unknown: ${reason} (${count})`);
-console.log(`report: ${folder}/report.md`);
+for (const line of consoleLines(result, folder)) console.log(line);

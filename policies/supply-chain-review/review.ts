@@ -106,12 +106,19 @@ export async function review(): Promise<{ readonly review: Review; readonly fold
   return { review: result, folder };
 }
 
-/** Sums a review up in one line for a console. */
-export function summaryLine({ summary, not_reviewed }: Review): string {
+/** Sums a review up in a few lines for a console. */
+export function consoleLines({ summary, not_reviewed, failures }: Review, folder: string): readonly string[] {
   const { packages, vulnerable, attention, unknown, none_known } = summary;
   const others = not_reviewed.jsr + not_reviewed.remote + not_reviewed.other;
-  return `${packages} npm packages: ${vulnerable} vulnerable, ${attention} to look at, ${unknown} unknown, ` +
-    `${none_known} without a known vulnerability${others === 0 ? "" : `; ${others} other dependencies not reviewed`}`;
+  return [
+    packages === 0
+      ? "no locked npm package was found: is there a deno.lock here?"
+      : `${packages} npm packages: ${vulnerable} vulnerable, ${attention} to look at, ${unknown} unknown, ` +
+        `${none_known} without a known vulnerability`,
+    ...(others === 0 ? [] : [`not reviewed: ${others} dependencies of other kinds`]),
+    ...Object.entries(failures).map(([reason, count]) => `unknown: ${reason} (${count})`),
+    `report: ${folder}/report.md`,
+  ];
 }
 
 function readVulnerabilities(answer: AgentTools["osv.query"]["result"] | Failure): Vulnerabilities {

@@ -124,7 +124,12 @@ async function fromTarget(target: string): Promise<string> {
   const asStarted = pathFrom(target, TWOKEY);
   const leadsThere = await realTarget(resolvePath(target, asStarted)) === real;
   const path = leadsThere ? asStarted : pathFrom(target, real);
-  return path.startsWith(".") ? path : `./${path}`;
+  return /^\.{1,2}(\/|$)/.test(path) ? path : `./${path}`;
+}
+
+/** A relative path as a relative URL: what imports and `$schema` hold. */
+function asUrl(path: string): string {
+  return encodeURI(path).replaceAll("#", "%23").replaceAll("?", "%3F");
 }
 
 async function planInit(
@@ -142,7 +147,7 @@ async function planInit(
   };
   for (const file of template.files) {
     const shipped = await Deno.readTextFile(`${TWOKEY}/policies/${template.name}/${file}`);
-    await plan(file, fromTemplate(shipped, { twokey }));
+    await plan(file, fromTemplate(shipped, { twokey: asUrl(twokey) }));
   }
   await plan("agent.d.ts", agentTypes(manifestsJson as unknown as ToolManifests));
   writes.push(...await planIgnore(target));
@@ -166,7 +171,7 @@ async function planConfig(
 ): Promise<{ writes: readonly PlannedWrite[]; todo: readonly string[] }> {
   const entries: readonly ConfigEntry[] = [
     { block: "tasks", key: "agent", value: `${denoRun(twokey)} run` },
-    { block: "imports", key: "twokey", value: `${twokey}/mod.ts` },
+    { block: "imports", key: "twokey", value: `${asUrl(twokey)}/mod.ts` },
   ];
   for (const name of ["deno.json", "deno.jsonc"]) {
     const path = `${target}/${name}`;

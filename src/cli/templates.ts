@@ -37,7 +37,7 @@ export const TEMPLATES: readonly Template[] = Object.freeze([
  * Turns a file of a shipped policy into one of a project. In its own place a policy lies two folders below the project
  * and the declarations of agents one folder above it; in a project both lie in its folder.
  *
- * @param options `twokey` is the path from the project to twokey, `../twokey` or `./vendor/twokey`.
+ * @param options `twokey` is the relative URL from the project to twokey, `../twokey` or `./vendor/twokey`.
  */
 export function fromTemplate(text: string, options: { readonly twokey: string }): string {
   return text

@@ -127,3 +127,25 @@ Deno.test("init --list names the templates, an unknown one is refused with the n
     assert.match(unknown.stderr, /did you mean blank\?/);
   });
 });
+
+Deno.test("init finds twokey from a folder inside of it and from one whose name needs quoting", async () => {
+  const root = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    const twokey = `${root}/my project/.tools/two#key`;
+    await Deno.mkdir(`${root}/my project/.tools`, { recursive: true });
+    await Deno.symlink(new URL("../../", import.meta.url).pathname, twokey);
+    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-prompt", `${twokey}/src/cli/main.ts`, "init", "--template=blank"],
+      cwd: `${root}/my project`,
+    }).output();
+    assert.equal(code, 0, new TextDecoder().decode(stderr));
+    const { tasks, imports } = JSON.parse(await Deno.readTextFile(`${root}/my project/deno.json`));
+    assert.equal(
+      await Deno.realPath(new URL(imports.twokey, `file://${root}/my%20project/`)),
+      await Deno.realPath(`${twokey}/mod.ts`),
+    );
+    assert.match(tasks.agent, /'\.\/\.tools\/two#key\/src\/cli\/main\.ts' run$/);
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});
