@@ -138,6 +138,41 @@ Deno.test("every command in the documents exists, with its flags", async () => {
   }
 });
 
+/** A line without what differs from run to run, and from lock to lock. */
+function shapeOf(line: string): string {
+  return line.trim().replaceAll(/[0-9a-f]{64}|\d{8}[-T]\d{6}\w*-[0-9a-f]+/g, "#").replaceAll(/\d+/g, "#")
+    .replace(/sha256 [0-9a-f#]+…/, "sha256 #").replace(/ in [#.]+ m?s$/, "").replace(/^replay .* replay /, "replay ");
+}
+
+Deno.test("the demonstration prints what README.md shows of it", async () => {
+  const [, ...shown] = blocksOf(await read("README.md"), ["console"])[0] ?? [];
+  const runsDir = await Deno.makeTempDir({ prefix: "twokey-docs-" });
+  let printed = "";
+  try {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "-A",
+        "--no-prompt",
+        MAIN,
+        "run",
+        "--policy=policies/demo/agent.policy.jsonc",
+        `--runs-dir=${runsDir}`,
+      ],
+      cwd: ROOT,
+      env: { NO_COLOR: "1", CI: "", XDG_STATE_HOME: runsDir },
+    }).output();
+    printed = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+    assert.equal(code, 0, printed);
+    const shapes = new Set(printed.replaceAll(runsDir, ".twokey/runs").split("\n").map(shapeOf));
+    for (const line of shown) assert.ok(shapes.has(shapeOf(line)), `${line}\n\nis not in\n\n${printed}`);
+  } finally {
+    const folder = /^wrote +([\w-]+)\//m.exec(printed)?.[1];
+    if (folder !== undefined) await Deno.remove(new URL(`out/demo/${folder}`, ROOT), { recursive: true });
+    await Deno.remove(runsDir, { recursive: true });
+  }
+});
+
 Deno.test("every link of the documents to a file leads to one", async () => {
   for (const document of DOCUMENTS) {
     const links = (await read(document)).matchAll(/\]\(([^)\s]+)\)/g);
