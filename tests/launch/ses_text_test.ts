@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { DataError } from "../../src/errors.ts";
 import { sesSafe } from "../../src/launch/ses_text.ts";
 import { originalPosition, splitInlineMap, withInlineMap } from "../../src/launch/source_map.ts";
-import { evaluateInCompartment, evaluateText } from "./evaluate.ts";
+import { evaluateText } from "./evaluate.ts";
 
 /** The constructor as it was: locking down puts one in its place that checks its text as well. */
 const PlainFunction = Function;
