@@ -214,7 +214,7 @@ async function readPlain(path: string, name: string): Promise<string | null> {
 /** Asks on a terminal whether files may be replaced; elsewhere nobody can say so. */
 function mayReplace(names: readonly string[], { json }: Flags): boolean {
   if (json || !Deno.stdin.isTerminal() || !Deno.stderr.isTerminal()) return false;
-  err(`${names.map((name) => `"${name}"`).join(", ")} exist. Replace? [y/N] `);
+  err(`Replace ${names.map((name) => `"${name}"`).join(", ")}? [y/N] `);
   const bytes = new Uint8Array(64);
   const read = Deno.stdin.readSync(bytes) ?? 0;
   return /^y(es)?$/i.test(new TextDecoder().decode(bytes.subarray(0, read)).trim());
