@@ -93,6 +93,12 @@ export class DataError extends TwokeyError {
   }
 }
 
+/** A policy grants more than it may: more than the base of a pull request does. */
+export class AuthorityError extends TwokeyError {
+  override readonly name = "AuthorityError";
+  readonly exit = EXIT.authorityGained;
+}
+
 /** An input cannot be read at all. */
 export class InputError extends TwokeyError {
   /** `InputError`, for branching where `instanceof` does not reach. */

@@ -7,12 +7,19 @@
  */
 import { agentTypes } from "../src/report/agent_types.ts";
 import { withoutRegistry } from "../src/tools/supply_chain/npm_registry.ts";
-import { manifestOf } from "../src/tool/manifest.ts";
+import { manifestOf, type ToolManifests } from "../src/tool/manifest.ts";
 import { TOOLS } from "../src/tools/registry.ts";
+import { bundleAgent } from "../src/launch/bundle.ts";
+import { compileLoaded } from "../src/policy/compile_file.ts";
+import { loadPolicy } from "../src/policy/load.ts";
+import { LOCK_FILE, lockText } from "../src/policy/lock.ts";
 import { policyJsonSchema } from "../src/policy/schema.ts";
 import { fillReadme, readmeParts } from "./readme.ts";
 
 const ROOT = new URL("../", import.meta.url);
+
+/** The shipped policies that run in CI, and so need a lock. */
+const LOCKED = ["blank", "demo", "supply-chain-review"];
 
 /** Every derived file: its path from the project's root, and its text. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -21,8 +28,18 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ["src/tools/manifests.json", manifests],
     ["policies/agent.d.ts", agentTypes(JSON.parse(manifests))],
     ["policy.schema.json", `${JSON.stringify(await policyJsonSchema(), null, 2)}\n`],
+    ...await Promise.all(LOCKED.map((name) => lockEntry(name, JSON.parse(manifests)))),
     ["README.md", fillReadme(await Deno.readTextFile(new URL("README.md", ROOT)), readmeParts(JSON.parse(manifests)))],
   ]);
+}
+
+async function lockEntry(name: string, manifests: ToolManifests): Promise<[string, string]> {
+  const folder = `policies/${name}`;
+  const loaded = await loadPolicy(new URL(`${folder}/agent.policy.jsonc`, ROOT).pathname);
+  const entry = `${loaded.base}/${loaded.policy.agent}`;
+  const { modules } = await bundleAgent({ entry, project: loaded.project });
+  const { plan } = await compileLoaded(loaded, { manifests, modules, env: (variable) => Deno.env.get(variable) });
+  return [`${folder}/${LOCK_FILE}`, await lockText(plan)];
 }
 
 async function manifestsText(): Promise<string> {

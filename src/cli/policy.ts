@@ -9,6 +9,7 @@ import { type CompiledPolicy, compilePolicy } from "../launch/prepare.ts";
 import { loadPolicy } from "../policy/load.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { out, outJson, styleFor } from "./io.ts";
+import type { DiffFlags } from "./policy_diff.ts";
 import { findDefaultPolicy } from "./policy_flags.ts";
 
 interface JsonOnly {
@@ -98,6 +99,22 @@ async function lock({ check, json }: LockFlags, path?: string): Promise<ExitCode
   return EXIT.ok;
 }
 
+async function manifest({ json }: JsonOnly, path?: string): Promise<ExitCode> {
+  const loaded = await loadPolicy(await pathOf(path));
+  const [{ prepareRun }, { authorityManifest, authorityText }] = await Promise.all([
+    import("../launch/prepare.ts"),
+    import("../report/authority_manifest.ts"),
+  ]);
+  const { plan } = loaded.policy.agent === undefined ? await compilePolicy(loaded) : await prepareRun(loaded);
+  if (json) out(`${JSON.stringify(authorityManifest(plan), null, 2)}\n`);
+  else out(authorityText(plan));
+  return EXIT.ok;
+}
+
+async function diff(flags: DiffFlags, base: string, head?: string): Promise<ExitCode> {
+  return await (await import("./policy_diff.ts")).diff(flags, base, head);
+}
+
 /** The commands below `policy`. */
 export const policyRoutes = buildRouteMap<string, Context>({
   routes: {
@@ -138,6 +155,50 @@ export const policyRoutes = buildRouteMap<string, Context>({
         positional: POLICY_ARGUMENT,
       },
       func: command(compile),
+    }),
+    manifest: buildCommand<JsonOnly, [string?], Context>({
+      docs: {
+        brief: "List a policy's authority as a stable document",
+        fullDescription:
+          "Lists paths, endpoints, variables, rules, budgets, tools and agent modules with their digests: sorted, one fact a line, made for diff.",
+      },
+      parameters: { flags: JSON_FLAG, positional: POLICY_ARGUMENT },
+      func: command(manifest),
+    }),
+    diff: buildCommand<DiffFlags, [string, string?], Context>({
+      docs: {
+        brief: "Say what authority was gained, lost or narrowed",
+        fullDescription: [
+          "Compares two policies by what they grant, not by their text. BASE and HEAD are policy files or git revisions",
+          "(`main`, a commit, `A...B` for what both have in common); without HEAD the work tree. Exit 3 if authority is gained.",
+          "",
+          "EXAMPLES",
+          "  twokey policy diff main",
+          "  twokey policy diff origin/main HEAD --markdown",
+          "  twokey policy diff old.policy.jsonc new.policy.jsonc",
+        ].join("\n"),
+      },
+      parameters: {
+        flags: {
+          ...JSON_FLAG,
+          markdown: { kind: "boolean", brief: "Print Markdown for a pull request", default: false, withNegated: false },
+          policy: {
+            kind: "parsed",
+            parse: String,
+            brief: "Policy file in a revision; default: agent.policy.jsonc of this project",
+            placeholder: "file",
+            optional: true,
+          },
+        },
+        positional: {
+          kind: "tuple",
+          parameters: [
+            { parse: String, brief: "File or revision to compare with", placeholder: "base" },
+            { parse: String, brief: "File or revision; default: the work tree", placeholder: "head", optional: true },
+          ],
+        },
+      },
+      func: command(diff),
     }),
     lock: buildCommand<LockFlags, [string?], Context>({
       docs: {

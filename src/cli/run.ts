@@ -4,9 +4,9 @@
  * @module
  */
 import { buildCommand } from "@stricli/core";
-import { DataError, type ExitCode, UsageError } from "../errors.ts";
+import { AuthorityError, DataError, type ExitCode, UsageError } from "../errors.ts";
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
-import { MANIFESTS } from "../launch/prepare.ts";
+import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { escapeText } from "../report/escape.ts";
@@ -20,6 +20,7 @@ interface Flags extends RunFlags {
   readonly locked: boolean;
   readonly failOnDenial: boolean;
   readonly live: boolean;
+  readonly base?: string;
 }
 
 async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
@@ -28,7 +29,9 @@ async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     failOnDenial: flags.failOnDenial,
     onProgress: (line) => err(`${line}\n`),
-    onPrepared: async ({ plan }) => {
+    onPrepared: async (prepared) => {
+      const { plan } = prepared;
+      if (flags.base !== undefined) await assertBelowBase(flags.base, prepared);
       if (flags.json) return;
       const { grantLines } = await import("../report/grants.ts");
       out(`${grantLines(plan, { style: styleFor(Deno.stdout) }).join("\n")}\n\n`);
@@ -81,6 +84,20 @@ async function isLocked(flags: Flags, { loaded }: NamedPolicy): Promise<boolean>
     });
   }
   return true;
+}
+
+/** The base of a pull request is the ceiling of its head: what it did not grant does not run. */
+async function assertBelowBase(revision: string, { loaded, plan }: PreparedRun): Promise<void> {
+  const [{ compareWithBase, gainsOf }, { diffPolicyLines }] = await Promise.all([
+    import("./policy_diff.ts"),
+    import("../report/policy_diff.ts"),
+  ]);
+  const report = await compareWithBase(revision, { name: "the work tree", loaded, plan });
+  if (gainsOf(report.changes).length === 0) return;
+  throw new AuthorityError(
+    "authority_gained",
+    `Cannot run: the policy grants more than its base\n${diffPolicyLines(report).join("\n")}`,
+  );
 }
 
 /** The same policy, asking the pinned endpoints where it names recorded answers. */
@@ -183,6 +200,13 @@ export const runCommand = buildCommand<Flags, [string?], Context>({
         brief: "Exit 77 where a call was denied that the policy does not expect; on when locked",
         default: false,
         withNegated: false,
+      },
+      base: {
+        kind: "parsed",
+        parse: String,
+        brief: "Git revision whose policy is the ceiling: exit 3 where this one grants more",
+        placeholder: "revision",
+        optional: true,
       },
       live: {
         kind: "boolean",

@@ -46,8 +46,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareGate(base, head),
     ...compareBudgets(base.budgets, head.budgets),
     ...compareIsolation(base.isolation, head.isolation),
-    ...compareSets({ subject: "redact", noun: "unredacted field", rule: "/redact" }, head.redact, base.redact)
-      .map((change) => ({ ...change, text: change.text.replace("unredacted field", "the log keeps the field") })),
+    ...compareRedaction(base, head),
     ...compareSets({ subject: "unsafe", noun: "the accepted risk", rule: "/unsafe" }, unsafeOf(base), unsafeOf(head)),
     ...compareFree(base, head),
   ];
@@ -181,12 +180,23 @@ function compareNetwork({ network: was }: Plan, { network: is }: Plan): Change[]
 
 /** Rules only ever take away: one that is gone is a gain. Rules on paths for every tool are part of the sets. */
 function compareGate(base: Plan, head: Plan): Change[] {
-  const rulesOf = ({ gate }: Plan) => gate.filter((rule) => !isInSets(rule)).map((rule) => sentence(rule));
-  const lostRules = compareSets({ subject: "gate", noun: "no longer", rule: "/gate" }, rulesOf(head), rulesOf(base));
-  return lostRules.map((change) => ({
-    ...change,
-    text: change.text.replace("no longer ", change.kind === "gained" ? "without the rule " : "the rule "),
-  }));
+  const rulesOf = ({ gate }: Plan) => gate.filter((rule) => !isInSets(rule)).map(sentence);
+  const was = rulesOf(base);
+  const is = rulesOf(head);
+  const change = (kind: Change["kind"], text: string): Change => ({ kind, subject: "gate", text, rule: "/gate" });
+  return [
+    ...was.filter((rule) => !is.includes(rule)).map((rule) => change("gained", `what the rule "${rule}" took away`)),
+    ...is.filter((rule) => !was.includes(rule)).map((rule) => change("narrowed", `a new rule "${rule}"`)),
+  ];
+}
+
+/** A field that is no longer redacted is read by whoever reads the log. */
+function compareRedaction({ redact: was }: Plan, { redact: is }: Plan): Change[] {
+  const change = (kind: Change["kind"], text: string): Change => ({ kind, subject: "redact", text, rule: "/redact" });
+  return [
+    ...was.filter((name) => !is.includes(name)).map((name) => change("gained", `the field "${name}" in the log`)),
+    ...is.filter((name) => !was.includes(name)).map((name) => change("narrowed", `the field "${name}" is redacted`)),
+  ];
 }
 
 function isInSets({ kind, tools }: GateRule): boolean {
@@ -224,8 +234,9 @@ function compareFree(base: Plan, head: Plan): Change[] {
   if (canonical(base.context) !== canonical(head.context)) {
     changes.push({ kind: "changed", subject: "context", text: "the context handed to the agent", rule: "/context" });
   }
-  const modules = ({ agent }: Plan) => canonical(agent?.modules.map(({ path, sha256 }) => [path, sha256]) ?? []);
-  if (base.agent !== null && head.agent !== null && modules(base) !== modules(head)) {
+  const modules = ({ agent }: Plan) => (agent?.modules ?? []).map(({ path, sha256 }) => `${path} ${sha256}`);
+  const known = modules(base).length > 0 && modules(head).length > 0;
+  if (known && canonical(modules(base)) !== canonical(modules(head))) {
     changes.push({ kind: "changed", subject: "agent", text: "the agent's code", rule: "/agent" });
   }
   return changes;

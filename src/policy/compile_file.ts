@@ -6,7 +6,7 @@
 import type { Places, Plan } from "../plan/plan.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import { type AgentModule, compile } from "./compile.ts";
-import { type Facts, inspect } from "./inspect.ts";
+import { type Facts, type FileView, inspect } from "./inspect.ts";
 import { type LoadedPolicy, loadPolicy } from "./load.ts";
 import { placesOf } from "./places.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
@@ -22,6 +22,8 @@ export interface CompileOptions {
   readonly env?: (name: string) => string | undefined;
   /** Milliseconds since the Unix epoch; default: now. */
   readonly nowMs?: number;
+  /** Where files are looked at; default: the disk. */
+  readonly view?: FileView;
 }
 
 /** A compiled policy with what it was compiled from. */
@@ -48,6 +50,7 @@ export async function compileLoaded(loaded: LoadedPolicy, options: CompileOption
     places: options.places ?? await placesOf(loaded.project, env),
     denoDir: denoDirOf(env),
     nowMs: options.nowMs ?? Date.now(),
+    ...(options.view === undefined ? {} : { view: options.view }),
   });
   const plan = compile({ loaded, manifests: options.manifests, facts, modules: options.modules ?? null });
   return { loaded, facts, plan };

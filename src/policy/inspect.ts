@@ -40,7 +40,19 @@ export interface InspectOptions {
   readonly denoDir?: string | null;
   /** Milliseconds since the Unix epoch; decides what has expired. */
   readonly nowMs: number;
+  /** Where files are looked at; default: the disk. */
+  readonly view?: FileView;
 }
+
+/** A place where files can be looked at: the disk, or a revision of a repository. Paths are absolute and normal. */
+export interface FileView {
+  lookAt(path: string): PathFact | Promise<PathFact>;
+  /** SHA-256 of a file's bytes; `null` where it cannot be read. */
+  hashFile(path: string): Promise<string | null>;
+}
+
+/** The disk. */
+const DISK: FileView = Object.freeze({ lookAt, hashFile });
 
 /** Largest fixture, in bytes. */
 const MAX_FIXTURE = 64 * 1024 * 1024;
@@ -50,13 +62,14 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
   const paths = new Map<string, PathFact>();
   const fixtures = new Map<string, string>();
   const tracked = new Set<string>();
+  const { view = DISK } = options;
   for (const [pointer, text] of pathsOf(loaded.policy)) {
     if (pathProblem(text) !== null) continue;
-    const fact = lookAt(resolvePath(loaded.base, text));
+    const fact = await view.lookAt(resolvePath(loaded.base, text));
     paths.set(pointer, fact);
     if (pointer === "/network/cache/dir" && isTracked(fact.real)) tracked.add(pointer);
     if (pointer.startsWith("/network/fixtures/") && fact.kind === "file") {
-      const hash = await hashFile(fact.real);
+      const hash = await view.hashFile(fact.real);
       if (hash !== null) fixtures.set(pointer, hash);
     }
   }

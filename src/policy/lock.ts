@@ -66,6 +66,11 @@ export async function lockOf(plan: Plan): Promise<Lock> {
   };
 }
 
+/** The text of a lock. */
+export async function lockText(plan: Plan): Promise<string> {
+  return `${JSON.stringify(await lockOf(plan), null, 2)}\n`;
+}
+
 /** Compares a plan, about to run on Deno `version`, with its lock. An empty list means that nothing drifted. */
 export async function driftOf(plan: Plan, lock: Lock, version: string): Promise<readonly Drift[]> {
   const now = await lockOf(plan);
@@ -166,7 +171,7 @@ export async function writeLock(
   const path = `${loaded.base}/${LOCK_FILE}`;
   const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
-    await Deno.writeTextFile(temporary, `${JSON.stringify(await lockOf(plan), null, 2)}\n`, { createNew: true });
+    await Deno.writeTextFile(temporary, await lockText(plan), { createNew: true });
     await Deno.rename(temporary, path);
   } catch (cause) {
     await Deno.remove(temporary).catch(() => {});

@@ -1,0 +1,123 @@
+/**
+ * `twokey policy diff` and the ceiling of `run --base`: what a policy grants beyond another.
+ *
+ * @module
+ */
+import { isInside } from "../authority/path.ts";
+import { DataError, EXIT, type ExitCode, UsageError } from "../errors.ts";
+import { compilePolicy, MANIFESTS } from "../launch/prepare.ts";
+import { type Change, comparePlans } from "../plan/compare.ts";
+import type { Plan } from "../plan/plan.ts";
+import { compileLoaded } from "../policy/compile_file.ts";
+import { openRevision } from "../policy/git_revision.ts";
+import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
+import { loadAt } from "../policy/load_at.ts";
+import { diffPolicyLines, diffPolicyMarkdown, type DiffReport } from "../report/policy_diff.ts";
+import { out, outJson, styleFor } from "./io.ts";
+import { findDefaultPolicy } from "./policy_flags.ts";
+
+/** Flags of `policy diff`. */
+export interface DiffFlags {
+  readonly json: boolean;
+  readonly markdown: boolean;
+  readonly policy?: string;
+}
+
+/** One side of a comparison. */
+export interface Side {
+  readonly name: string;
+  readonly loaded: LoadedPolicy;
+  readonly plan: Plan;
+}
+
+/** Runs the command. */
+export async function diff(flags: DiffFlags, base: string, head?: string): Promise<ExitCode> {
+  const policy = await policyPath(flags.policy, head);
+  const [was, is] = [
+    await sideOf(base, policy),
+    head === undefined ? await workTree(policy) : await sideOf(head, policy),
+  ];
+  const report = reportOf(was, is);
+  if (flags.json) {
+    outJson({ base: was.name, head: is.name, changes: report.changes, gained: gainsOf(report.changes).length });
+  } else if (flags.markdown) out(diffPolicyMarkdown(report));
+  else out(`${diffPolicyLines(report, { style: styleFor(Deno.stdout) }).join("\n")}\n`);
+  return gainsOf(report.changes).length > 0 ? EXIT.authorityGained : EXIT.ok;
+}
+
+/** Compares a policy in the work tree with the same policy in a revision. */
+export async function compareWithBase(revision: string, head: Side): Promise<DiffReport> {
+  if (head.loaded.file === null) {
+    throw new UsageError("usage_no_file", "Cannot compare with a base: a policy made of flags stands in no revision");
+  }
+  return reportOf(await atRevision(revision, head.loaded.file), head);
+}
+
+/** The changes that gain authority. */
+export function gainsOf(changes: readonly Change[]): readonly Change[] {
+  return changes.filter(({ kind }) => kind === "gained");
+}
+
+function reportOf(base: Side, head: Side): DiffReport {
+  return {
+    base: base.name,
+    head: head.name,
+    changes: comparePlans(base.plan, head.plan),
+    positionOf: ({ kind, rule }) => (kind === "lost" ? base : head).loaded.positionOf(rule),
+  };
+}
+
+async function policyPath(named: string | undefined, head: string | undefined): Promise<string> {
+  const path = named ?? (head !== undefined && await isFile(head) ? head : await findDefaultPolicy());
+  if (path === undefined) {
+    throw new UsageError(
+      "usage_no_policy",
+      "Cannot compare: there is no agent.policy.jsonc here; name it with --policy",
+    );
+  }
+  return path;
+}
+
+async function sideOf(name: string, policy: string): Promise<Side> {
+  return await isFile(name) ? { ...await workTree(name), name } : await atRevision(name, await realPolicy(policy));
+}
+
+async function workTree(path: string): Promise<Side> {
+  const { loaded, plan } = await compilePolicy(await loadPolicy(path));
+  return { name: "the work tree", loaded, plan };
+}
+
+/** Path of a policy that need not exist any more in the work tree. */
+async function realPolicy(path: string): Promise<string> {
+  const slash = path.lastIndexOf("/");
+  const folder = slash < 0 ? "." : path.slice(0, slash) || "/";
+  return `${await Deno.realPath(folder)}/${path.slice(slash + 1)}`;
+}
+
+async function atRevision(name: string, file: string): Promise<Side> {
+  const revision = await openRevision(file.slice(0, file.lastIndexOf("/")), name);
+  try {
+    if (!isInside(revision.top, file)) {
+      throw new DataError("git_outside", `Cannot read "${name}": the policy lies outside of the repository`);
+    }
+    const loaded = await loadAt(revision, file);
+    // What has expired since must not keep a pull request that removes it from being compared.
+    const { plan } = await compileLoaded(loaded, {
+      manifests: MANIFESTS,
+      env: (variable) => Deno.env.get(variable),
+      view: revision.view,
+      nowMs: 0,
+    });
+    return { name, loaded, plan };
+  } finally {
+    revision.close();
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isFile;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * What a plan may touch, as a stable document: for reviews, for other tools, for a file that is kept beside a release.
+ *
+ * @module
+ */
+import type { JsonObject } from "../json.ts";
+import { isPlace } from "../plan/key1.ts";
+import type { Plan } from "../plan/plan.ts";
+import { escapeText } from "./escape.ts";
+
+/** The authority of a plan as JSON. Every list is sorted, so equal authority gives equal bytes. */
+export function authorityManifest(plan: Plan): JsonObject {
+  const { fs, network, tools } = plan;
+  const recorded = network.fixtures.length > 0 || network.cache?.mode === "offline";
+  return {
+    version: 1,
+    policy: plan.policy.sha256,
+    isolation: plan.isolation,
+    tools: Object.fromEntries(Object.entries(tools).map(([name, { manifest }]) => [name, manifest])),
+    paths: {
+      read: sorted(
+        fs.read.map(({ root, include, exclude }) => ({ root, include: sorted(include), exclude: sorted(exclude) })),
+      ),
+      write: sorted(fs.write.map(({ root }) => root)),
+      never_read: sorted(fs.secret),
+      never_written: sorted(fs.protected.filter((entry) => !isPlace(entry) || entry.startsWith("${project}"))),
+    },
+    endpoints: sorted(
+      Object.entries(tools).flatMap(([tool, { endpoints }]) =>
+        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live: !recorded }))
+      ),
+    ),
+    recorded_answers: Object.fromEntries(network.fixtures.map(({ path, sha256 }) => [path, sha256])),
+    cache: network.cache === null ? null : { dir: network.cache.dir, mode: network.cache.mode },
+    programs: {},
+    secrets: [],
+    variables: sorted(plan.env),
+    repositories: [],
+    rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
+    budgets: { ...plan.budgets },
+    agent: plan.agent === null ? null : {
+      entry: plan.agent.entry,
+      modules: Object.fromEntries(plan.agent.modules.map(({ path, sha256 }) => [path, sha256])),
+    },
+    unsafe: sorted(plan.unsafe.map(({ key, path, reason, expires }) => ({ key, path, reason, expires }))),
+  };
+}
+
+/** The same document as text, one fact a line: `<heading> <fact>`, stable and made for `diff`. */
+export function authorityText(plan: Plan): string {
+  const lines: string[] = [];
+  const walk = (value: unknown, path: string): void => {
+    if (typeof value !== "object" || value === null) {
+      lines.push(`${path} ${escapeText(String(value))}`);
+    } else if (Array.isArray(value)) {
+      for (const item of value) {
+        lines.push(`${path} ${escapeText(typeof item === "string" ? item : JSON.stringify(item))}`);
+      }
+    } else {
+      for (const [key, inner] of Object.entries(value)) {
+        walk(inner, path === "" ? escapeText(key) : `${path} ${escapeText(key)}`);
+      }
+    }
+  };
+  walk(authorityManifest(plan), "");
+  return `${lines.join("\n")}\n`;
+}
+
+/** Sorts by printed form. */
+function sorted<T>(items: readonly T[]): T[] {
+  return items.toSorted((a, b) => {
+    const [left, right] = [JSON.stringify(a), JSON.stringify(b)];
+    return left < right ? -1 : left > right ? 1 : 0;
+  });
+}
