@@ -2,8 +2,8 @@
  * Opens files so that what was opened is proven to be what was asked for.
  *
  * A path is a question that the file system answers anew each time. Checking a path and then opening it leaves a gap in
- * which another process can swap a folder for a link. Here the path is resolved, opened, and resolved once more; the
- * open file must be the very file that the second answer names. Only then are bytes taken from it.
+ * which another process can swap a folder for a link. Here the path is opened and then looked up once more: the open file
+ * must be the very file that was seen before, and no link may lead to it. Only then do its bytes go further.
  *
  * @module
  */
@@ -13,13 +13,6 @@ import { isInside } from "../authority/path.ts";
 export function joinPath(base: string, name: string): string {
   if (name === "") return base;
   return base === "/" ? `/${name}` : `${base}/${name}`;
-}
-
-/** An open file whose place was proven. The holder closes it. */
-export interface ProvenFile {
-  readonly file: Deno.FsFile;
-  /** What the open file says of itself. */
-  readonly info: Deno.FileInfo;
 }
 
 /** Whether two looks saw one and the same file: equal device and inode, both known. */
@@ -64,28 +57,33 @@ export function isStillAt(path: string, held: Deno.FileInfo): boolean {
   }
 }
 
+/** The bytes of a file whose place was proven, and what the open file said of itself behind them. */
+export interface ProvenRead {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly info: Deno.FileInfo;
+}
+
 /**
- * Opens a regular file for reading, and proves that it is the file that `path` names below `root`.
+ * Reads a regular file that was seen before, and proves that the bytes are of that very file and that `path` names a
+ * place below `root`, spelled without a link. Both paths are absolute, `root` is canonical.
  *
- * Both paths are canonical and absolute. `undefined` means that the proof failed: a link stands in the path, the file
- * is gone, is no regular file, or was swapped in between. A device or FIFO is never opened unless it takes the place of
- * a regular file between two system calls.
+ * `undefined` means that the proof failed: a link stands in the path, the file is gone, is no regular file, is another
+ * one than `seen`, holds more than `limit` bytes, or changed its length while it was read. What was read is then thrown
+ * away. A device or FIFO is never opened unless it takes the place of a regular file between two system calls.
  */
-export function openProven(path: string, root: string): ProvenFile | undefined {
+export function readProven(
+  path: string,
+  { root, seen, limit }: { readonly root: string; readonly seen: Deno.FileInfo; readonly limit: number },
+): ProvenRead | undefined {
   if (!isInside(root, path)) return undefined;
   try {
-    // Links on the way are followed here and found below, before anything is read.
+    // A link on the way is followed here, and found below before any byte goes further.
     if (!Deno.lstatSync(path).isFile) return undefined;
-    const file = Deno.openSync(path, { read: true });
-    try {
-      const info = file.statSync();
-      if (info.isFile && isStillAt(path, info)) return { file, info };
-    } catch (error) {
-      file.close();
-      throw error;
-    }
-    file.close();
-    return undefined;
+    using file = Deno.openSync(path, { read: true });
+    const bytes = readUpTo(file, limit, seen.size);
+    const info = file.statSync();
+    const proven = info.isFile && sameFile(info, seen) && isCanonical(path);
+    return proven && bytes?.length === info.size ? { bytes, info } : undefined;
   } catch (error) {
     if (isPathError(error)) return undefined;
     throw error;

@@ -12,7 +12,7 @@ import { DenialError, InputError } from "../errors.ts";
 import { absolute, type ReadRoot } from "../plan/plan.ts";
 import type { ReadPower, ResolveRead, SourceEntry, SourceTarget, SourceText, Target } from "../tool/powers.ts";
 import { assertGranted, type CallContext, type RunContext } from "./context.ts";
-import { joinPath, openProven, readUpTo, sameFile } from "./path_proof.ts";
+import { joinPath, readProven } from "./path_proof.ts";
 import { makePlaceMatcher } from "./place_rules.ts";
 import {
   BINARY_PREFIX_BYTES,
@@ -267,18 +267,13 @@ async function readSelected(
 function readBytes(run: RunContext, entry: Collected): Uint8Array<ArrayBuffer> | undefined {
   const { identity, root, canonical } = entry;
   if (identity === undefined) return undefined;
-  const proven = openProven(canonical, root.canonical);
-  if (proven === undefined) return undefined;
-  using file = proven.file;
-  const { info } = proven;
-  if (!sameFile(info, identity.info)) return undefined;
+  const limit = run.plan.budgets.readFileBytes;
+  const read = readProven(canonical, { root: root.canonical, seen: identity.info, limit });
+  if (read === undefined) return undefined;
+  const { bytes, info } = read;
+  // Before the first read there is no hash to compare: a write since the walk leaves another time or length.
   const isUntouched = info.size === identity.info.size && info.mtime?.getTime() === identity.mtimeMs;
-  if (entry.hash === undefined && !isUntouched) return undefined;
-  const bytes = readUpTo(file, run.plan.budgets.readFileBytes, info.size);
-  // A write that went on meanwhile leaves another time of change, or another length.
-  const after = file.statSync();
-  const isWhole = bytes?.length === after.size && after.mtime?.getTime() === info.mtime?.getTime();
-  return isWhole ? bytes : undefined;
+  return entry.hash === undefined && !isUntouched ? undefined : bytes;
 }
 
 function decodeText(bytes: Uint8Array<ArrayBuffer>): string | undefined {

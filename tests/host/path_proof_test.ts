@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { joinPath, lookAt, openProven, readUpTo } from "../../src/host/path_proof.ts";
+import { joinPath, lookAt, readProven, readUpTo } from "../../src/host/path_proof.ts";
 import { plant, withTree } from "./run_context.ts";
 
-Deno.test("openProven() opens plain files inside the root only", () =>
+Deno.test("readProven() reads plain files inside the root only", () =>
   withTree(async (dir) => {
     await plant(dir, { "root/a": "text", "root/sub/b": "text", "root-evil/a": "text" });
     await Deno.symlink("a", `${dir}/root/link`);
@@ -11,9 +11,8 @@ Deno.test("openProven() opens plain files inside the root only", () =>
     assert.ok(success);
     const root = `${dir}/root`;
     for (const path of [`${root}/a`, `${root}/sub/b`]) {
-      const proven = openProven(path, root);
-      assert.ok(proven, path);
-      proven.file.close();
+      const read = readProven(path, { root, seen: await Deno.stat(path), limit: 4 });
+      assert.equal(new TextDecoder().decode(read?.bytes), "text", path);
     }
     const refused = [
       `${root}/link`,
@@ -26,7 +25,26 @@ Deno.test("openProven() opens plain files inside the root only", () =>
       `${dir}/root-evil/a`,
       "/dev/zero",
     ];
-    for (const path of refused) assert.equal(openProven(path, root), undefined, path);
+    for (const path of refused) {
+      // Seen through every link: it is the way that is refused, even to the right file.
+      const seen = await Deno.stat(path).catch(() => Deno.stat(root));
+      assert.equal(readProven(path, { root, seen, limit: 4 }), undefined, path);
+    }
+  }));
+
+Deno.test("readProven() refuses another file in the place of the one that was seen", () =>
+  withTree(async (dir) => {
+    await plant(dir, { "a": "text", "b": "text" });
+    const seen = await Deno.stat(`${dir}/a`);
+    await Deno.rename(`${dir}/b`, `${dir}/a`);
+    assert.equal(readProven(`${dir}/a`, { root: dir, seen, limit: 4 }), undefined);
+  }));
+
+Deno.test("readProven() refuses a file that is over its limit", () =>
+  withTree(async (dir) => {
+    await plant(dir, { "a": "text" });
+    const seen = await Deno.stat(`${dir}/a`);
+    assert.equal(readProven(`${dir}/a`, { root: dir, seen, limit: 3 }), undefined);
   }));
 
 Deno.test("readUpTo() reads up to its limit, whatever size was expected", () =>
