@@ -21,8 +21,13 @@ const EXITS: Readonly<Record<CallResult["outcome"], ExitCode>> = {
   budget: EXIT.ended,
 };
 
-async function runCall(flags: RunFlags, tool: string, args: string): Promise<ExitCode> {
+interface Flags extends RunFlags {
+  readonly dryRun: boolean;
+}
+
+async function runCall(flags: Flags, tool: string, args: string): Promise<ExitCode> {
   const { result, reason } = await callTool(async () => (await loadNamed(flags)).loaded, { tool, args }, {
+    dryRun: flags.dryRun,
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     onStderr: (source, line) => err(`${source}| ${escapeText(line)}\n`),
   });
@@ -32,7 +37,7 @@ async function runCall(flags: RunFlags, tool: string, args: string): Promise<Exi
 }
 
 /** The command. */
-export const callCommand = buildCommand<RunFlags, [string, string?], Context>({
+export const callCommand = buildCommand<Flags, [string, string?], Context>({
   docs: {
     brief: "Run one tool call through the whole path",
     fullDescription: [
@@ -48,7 +53,15 @@ export const callCommand = buildCommand<RunFlags, [string, string?], Context>({
     ].join("\n"),
   },
   parameters: {
-    flags: RUN_FLAGS,
+    flags: {
+      ...RUN_FLAGS,
+      dryRun: {
+        kind: "boolean",
+        brief: "Only decide: print the rules that would allow the call, and do nothing",
+        default: false,
+        withNegated: false,
+      },
+    },
     positional: {
       kind: "tuple",
       parameters: [
@@ -57,7 +70,7 @@ export const callCommand = buildCommand<RunFlags, [string, string?], Context>({
       ],
     },
   },
-  async func(this: Context, flags: RunFlags, tool: string, args?: string): Promise<void> {
+  async func(this: Context, flags: Flags, tool: string, args?: string): Promise<void> {
     try {
       this.exit = await runCall(flags, tool, args ?? "{}");
     } catch (error) {

@@ -40,6 +40,8 @@ export interface CallInput {
 /** What the path needs from its host. */
 export interface CallHost {
   readonly budgets: Budgets;
+  /** Decides and records, and lets no tool act. */
+  readonly dryRun: boolean;
   /** Deadline of a granted tool in milliseconds; `undefined` for a name that is not granted. */
   timeoutMs(name: string): number | undefined;
   /** Loads a granted tool. */
@@ -103,6 +105,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const tool = await host.tool(name);
   const prepared = await prepare(tool, args, host.resolver(tool));
   const rules = gate(host, tool, prepared);
+  if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
 
   const started = host.now();
   const deadlineMs = started + timeoutMs;
@@ -150,6 +153,31 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     duration_ms: host.now() - started,
     ...notes,
   });
+  return text;
+}
+
+/** A dry run ends where the effect would start: the decision is the result. */
+async function decided(
+  host: CallHost,
+  { callId, tool, prepared, args, rules }: {
+    readonly callId: string;
+    readonly tool: Tool;
+    readonly prepared: Prepared;
+    readonly args: JsonObject;
+    readonly rules: readonly string[];
+  },
+): Promise<string> {
+  const decision = { decision: "allow", rules, requirements: prepared.request.requirements.map(shown) };
+  host.record({
+    type: "tool_call",
+    call_id: callId,
+    tool: tool.name,
+    dry_run: true,
+    args: await auditArgs(host, tool, args),
+    ...decision,
+  });
+  const text = JSON.stringify(decision);
+  host.record({ type: "tool_result", call_id: callId, tool: tool.name, dry_run: true, result_bytes: text.length });
   return text;
 }
 

@@ -42,6 +42,7 @@ interface Init {
   readonly clock: number;
   readonly seed: string;
   readonly canary: string;
+  readonly dryRun: boolean;
 }
 
 /** The parts that hold the two keys. The shipped host is made of {@linkcode SHIPPED}. */
@@ -129,7 +130,7 @@ async function serve(
   channel.send({ type: "authority_check", ...attestation });
 
   const over = Promise.withResolvers<SessionEnd>();
-  const host = makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts) });
+  const host = makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts), dryRun: init.dryRun });
   const controls = controlsOf(plan);
   const session = new Session({
     plan,
@@ -202,13 +203,14 @@ function loadFastHash(run: SwitchingRun): void {
 function makeCallHost(
   run: SwitchingRun,
   channel: RecordChannel,
-  { hostParts, box }: { readonly hostParts: HostParts; readonly box: PowerBox },
+  { hostParts, box, dryRun }: { readonly hostParts: HostParts; readonly box: PowerBox; readonly dryRun: boolean },
 ): CallHost {
   const { plan, places } = run;
   const decide = hostParts.makeGate(plan, places);
   const tools = new Map<string, Promise<Tool>>();
   return {
     budgets: plan.budgets,
+    dryRun,
     timeoutMs: (name) => Object.hasOwn(plan.tools, name) ? plan.tools[name]?.timeoutMs : undefined,
     tool: (name) => {
       const known = tools.get(name) ?? loadTool(hostParts, name);

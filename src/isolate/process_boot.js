@@ -77,6 +77,9 @@ const LANGUAGE = new Set([
 /** Name under which the agent's module says that it has begun; gone before the agent's own first line runs. */
 const BEGUN = "$twokey_begun";
 
+/** Looks, a millisecond apart, until a run that waits for nothing counts as stalled. */
+const STALL_LOOKS = 3;
+
 const { stdin, stdout, stderr, exit } = Deno;
 const [launcherPid, watch] = Deno.args;
 const later = globalThis.setImmediate;
@@ -98,6 +101,8 @@ let scheduled = false;
 let reading = false;
 /** Whether the agent's module has begun: from then on, nothing to wait for means that it never ends. */
 let evaluating = false;
+/** Whether a look for a stall is due. */
+let stalling = false;
 
 const buffer = new Uint8Array(65_536);
 /** @type {Uint8Array<ArrayBuffer>[]} */
@@ -172,16 +177,34 @@ function schedule() {
 function turn() {
   scheduled = false;
   guest.settle();
-  if (evaluating) guest.stall();
   flush();
   if (guest.isFinished()) exit(0);
-  if (guest.waiting() === 0 || reading) return;
+  if (guest.waiting() === 0) return lookForStall(STALL_LOOKS);
+  if (reading) return;
   if (guest.timers() > 0) {
     readLater();
     return;
   }
   for (const line of readLines()) guest.deliver(line);
   schedule();
+}
+
+/**
+ * Ends a run that waits for nothing. That a module has ended, or failed, is known some turns of the event loop after it
+ * happened, so one look is not enough.
+ *
+ * @param {number} looks
+ */
+function lookForStall(looks) {
+  if (!evaluating || stalling || guest.timers() > 0) return;
+  stalling = true;
+  setTimer(() => {
+    stalling = false;
+    if (guest.waiting() > 0 || guest.timers() > 0) return;
+    if (looks > 1) return lookForStall(looks - 1);
+    guest.stall();
+    schedule();
+  }, 1);
 }
 
 function flush() {

@@ -44,6 +44,8 @@ export interface CallReport {
 
 /** Options of {@linkcode callTool}. */
 export interface CallOptions {
+  /** Only decides: the result says what would be allowed, by which rules, and nothing is done. */
+  readonly dryRun?: boolean;
   /** Folder for the run's own folder; the default is `.twokey/runs` in the project. */
   readonly runsDir?: string;
   /** Takes one line of standard error: untrusted, not escaped. */
@@ -81,6 +83,7 @@ export async function callTool(
     groundwork,
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
     start: { command: "call" },
+    dryRun: options.dryRun ?? false,
     onRecord: () => {},
     onStderr: (source, line) => options.onStderr?.(source, line),
   });

@@ -47,6 +47,8 @@ export interface ExecuteOptions {
   readonly runsDir?: string;
   /** Further fields of `run_start`. */
   readonly start?: JsonObject;
+  /** Decides on every call and lets no tool act. */
+  readonly dryRun?: boolean;
   onRecord(body: RecordBody): void;
   onStderr(source: "host" | "agent", line: string): void;
 }
@@ -80,7 +82,12 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     cacheKey(places.state),
     makeRoots(plan, places),
   ]);
-  const start = await startRecord(prepared, { clock, seed, proxy, extra: options.start ?? {} });
+  const start = await startRecord(prepared, {
+    clock,
+    seed,
+    proxy,
+    extra: { ...options.start, ...(options.dryRun === true ? { dry_run: true } : {}) },
+  });
   const end = await launch({
     plan,
     places,
@@ -99,6 +106,7 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     start,
     clock,
     seed,
+    dryRun: options.dryRun ?? false,
     onRecord: options.onRecord,
     onStderr: options.onStderr,
   });

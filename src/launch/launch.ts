@@ -10,6 +10,7 @@ import { AuditError, ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { type ChannelPaths, type LauncherEnds, openLauncherEnds } from "./channels.ts";
+import { GATHER_MS, Pace } from "./pace.ts";
 import { Relay } from "./relay.ts";
 import { type BaseSystem, spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
@@ -48,6 +49,8 @@ export interface LaunchOptions {
   readonly start: JsonObject;
   readonly clock: number;
   readonly seed: string;
+  /** Decides on every call and lets no tool act. */
+  readonly dryRun?: boolean;
   /** Every record of the host, once it is in the log. */
   onRecord(body: RecordBody): void;
   /** One line of standard error: untrusted, not escaped. */
@@ -165,8 +168,19 @@ class Run {
   }
 
   #sendInit(): void {
-    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, channels } = this.#options;
-    const init = { plan, places, fixtures, cacheKey, caPem: caPem ?? null, code, clock, seed, canary: channels.canary };
+    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels } = this.#options;
+    const init = {
+      plan,
+      places,
+      fixtures,
+      cacheKey,
+      caPem: caPem ?? null,
+      code,
+      clock,
+      seed,
+      dryRun,
+      canary: channels.canary,
+    };
     // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
     this.#answer(`${JSON.stringify(init)}\n`);
   }
@@ -185,6 +199,7 @@ class Run {
     const decoder = new TextDecoder("utf-8", { fatal: true });
     let partial: Uint8Array<ArrayBuffer>[] = [];
     let partialBytes = 0;
+    const pace = new Pace(performance.now());
     while (true) {
       const count = await this.#ends.records.read(buffer);
       if (count === null) return;
@@ -200,16 +215,18 @@ class Run {
       const text = decoder.decode(concat([...partial, buffer.subarray(0, last)]));
       partial = last + 1 < count ? [buffer.slice(last + 1, count)] : [];
       partialBytes = count - last - 1;
+      let urgent: boolean;
       try {
-        this.#take(text.split("\n"));
+        urgent = this.#take(text.split("\n"));
       } catch (error) {
         return this.#stop(error);
       }
+      if (pace.shouldGather({ bytes: count, urgent, nowMs: performance.now() })) await rest(GATHER_MS);
     }
   }
 
-  /** Writes a chunk of lines with one write, then answers those that wait. */
-  #take(lines: readonly string[]): void {
+  /** Writes a chunk of lines with one write, then answers those that wait. Returns whether any of them waited. */
+  #take(lines: readonly string[]): boolean {
     const texts: string[] = [];
     const bodies: RecordBody[] = [];
     let waiting = 0;
@@ -233,6 +250,7 @@ class Run {
       this.#answer("a\n".repeat(waiting));
     }
     for (const body of bodies) this.#options.onRecord(body);
+    return waiting > 0;
   }
 
   #append(texts: readonly string[]): void {
@@ -353,6 +371,10 @@ function isOutOfMemory({ signal, code }: Deno.CommandStatus): boolean {
 function hostArgs({ channels }: LaunchOptions): readonly string[] {
   const { records, answers, agentToHost, hostToAgent } = channels;
   return [records, answers, agentToHost, hostToAgent, String(Deno.pid)];
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function concat(chunks: readonly Uint8Array[]): Uint8Array {
