@@ -5,8 +5,9 @@
  */
 import type { JsonObject } from "../../src/json.ts";
 import { makeChannels } from "../../src/launch/channels.ts";
+import { startGrants } from "../../src/launch/execute.ts";
 import { launch, type RunEnd } from "../../src/launch/launch.ts";
-import { denoDir } from "../../src/launch/places.ts";
+import { denoDirOf } from "../../src/authority/deno_dir.ts";
 import { MANIFESTS } from "../../src/launch/prepare.ts";
 import { findBaseSystem } from "../../src/launch/spawn.ts";
 import { hostFlags } from "../../src/plan/flags.ts";
@@ -74,10 +75,8 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
     budgets: { ...compiled.budgets, ...options.budgets },
   };
   const channels = await makeChannels();
-  const { records, answers, agentToHost, hostToAgent } = channels;
   const scoped = hostFlags(granted, places, {
-    extraRead: [answers, agentToHost],
-    extraWrite: [records, hostToAgent],
+    ...startGrants(channels, granted),
     ...(local ? {} : { proxyAddress: world.tls.proxyAddress }),
   });
   const open = ["-A", "--no-prompt", `--config=${ROOT}/deno.json`, `--lock=${ROOT}/deno.lock`];
@@ -95,7 +94,7 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
       TWOKEY_CANARY: "visible",
       ESCAPE_CA: caPem,
       ...(local ? {} : { ESCAPE_PROXY: world.tls.proxyUrl }),
-      DENO_DIR: denoDir() ?? "",
+      DENO_DIR: denoDirOf((name) => Deno.env.get(name)) ?? "",
     },
     hostMain: HOSTS[keys],
     agentBoot: options.agentBoot ?? `${ROOT}/src/isolate/process_boot.js`,
