@@ -143,7 +143,13 @@ class Run {
       throw error;
     }
     const reading = this.#readRecords();
+    let hostGone = false;
+    this.#agent?.status.then((status) => {
+      // Until the host is ready the launcher itself keeps the agent's pipes open, so the host cannot notice.
+      if (!hostGone && this.#words.ready === undefined) this.#supervisor.end(agentDeath(status));
+    });
     const hostStatus = await this.#host.status;
+    hostGone = true;
     this.#ends.closeRecords();
     await reading;
     const agentStatus = await this.#agentStatus();
@@ -347,13 +353,7 @@ class Run {
     if (this.#supervisor.reason !== undefined) return failed(this.#supervisor.reason);
     if (fault !== undefined) return failed(fault.code);
     if (end === undefined) return failed(isOutOfMemory(host) ? this.#memoryReason() : "host_crash");
-    if (end.reason === "agent_gone" && agent !== undefined) {
-      if (isOutOfMemory(agent)) return failed("memory_exceeded");
-      if (agent.signal === "SIGXCPU" || (agent.signal === "SIGKILL" && agent.code === 137)) {
-        return failed("agent_killed");
-      }
-      return failed("agent_crash");
-    }
+    if (end.reason === "agent_gone" && agent !== undefined) return failed(agentDeath(agent));
     return end;
   }
 
@@ -361,6 +361,12 @@ class Run {
   #memoryReason(): string {
     return this.#options.plan.isolation === "process" ? "host_memory_exceeded" : "memory_exceeded";
   }
+}
+
+/** Why an agent's process ended without a last word. */
+function agentDeath(status: Deno.CommandStatus): string {
+  if (isOutOfMemory(status)) return "memory_exceeded";
+  return status.signal === "SIGXCPU" || status.signal === "SIGKILL" ? "agent_killed" : "agent_crash";
 }
 
 /** V8 ends a process that runs out of heap with a trap. */

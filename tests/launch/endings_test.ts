@@ -100,6 +100,17 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
     exit: 1,
     check: ({ records }) => assert.equal((records.at(-1)?.error as { message: string }).message, "alone"),
   },
+  "a timer that comes after everything else": {
+    agent:
+      `callTool("slow", { delay_ms: 5 }); await new Promise((resolve) => setTimeout(resolve, 60)); setTimeout(() => {}, 60);`,
+    reason: "done",
+    exit: 0,
+  },
+  "an exception after the last timer": {
+    agent: `await new Promise((resolve) => setTimeout(resolve, 5)); throw new Error("after");`,
+    reason: "agent_error",
+    exit: 1,
+  },
   "a promise that nothing settles": { agent: `await new Promise(() => {});`, reason: "agent_stalled", exit: 1 },
   "a promise that nothing settles, after calls and timers": {
     agent: `await callTool("echo", {}); setTimeout(() => {}, 5); await new Promise(() => {});`,
@@ -200,10 +211,10 @@ const STOPPED: readonly {
     stop: async (launcher) => await signal((await familyOf(launcher)).agent, "SIGKILL"),
   },
   {
-    name: "an agent that crashes",
+    name: "an agent that is told to end by somebody else",
     isolations: ["process"],
     reason: "agent_crash",
-    stop: async (launcher) => await signal((await familyOf(launcher)).agent, "SIGSEGV"),
+    stop: async (launcher) => await signal((await familyOf(launcher)).agent, "SIGTERM"),
   },
 ];
 
@@ -374,7 +385,7 @@ Deno.test("launch() bounds and escapes the name of a tool that is not there", as
 /** An agent that is always in the middle of something: a call, a file, an event. */
 const WORKING = `const content = "0123456789".repeat(2000);
   for (let i = 0; ; i++) { await Promise.all([callTool("echo", { i }), callTool("writeArtifact", { path: "f" + Date.now() + "-" + Math.random(), content })]); emit({ i }); }`;
-const KILLS = 200;
+const KILLS = 20;
 
 Deno.test("launch() leaves a log that verifies and no process, whoever is killed and when", async () => {
   const options: ProjectOptions = {
