@@ -10,6 +10,7 @@ import { loadPolicy } from "../policy/load.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { out, outJson, styleFor } from "./io.ts";
 import type { DiffFlags } from "./policy_diff.ts";
+import type { TestFlags } from "./policy_test.ts";
 import { findDefaultPolicy } from "./policy_flags.ts";
 
 interface JsonOnly {
@@ -45,7 +46,18 @@ async function validate({ json }: JsonOnly, path?: string): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-async function explain({ json }: JsonOnly, path?: string): Promise<ExitCode> {
+interface ExplainFlags extends JsonOnly {
+  readonly call?: string;
+}
+
+async function explain({ json, call }: ExplainFlags, ...words: string[]): Promise<ExitCode> {
+  if (call !== undefined) {
+    const [args = "{}", path] = words;
+    const { explainCall } = await import("./explain_call.ts");
+    return await explainCall({ json }, await pathOf(path), { tool: call, args });
+  }
+  const [path, more] = words;
+  if (more !== undefined) throw new UsageError("usage_excess", `Cannot explain "${more}": one policy at a time`);
   const [{ loaded, plan }, { explainJson, explainPlan }] = await Promise.all([
     compiled(path),
     import("../report/explain.ts"),
@@ -53,6 +65,10 @@ async function explain({ json }: JsonOnly, path?: string): Promise<ExitCode> {
   if (json) outJson(explainJson(plan, loaded.positionOf));
   else out(explainPlan(plan, loaded.positionOf));
   return EXIT.ok;
+}
+
+async function test(flags: TestFlags, path?: string): Promise<ExitCode> {
+  return await (await import("./policy_test.ts")).testPolicy(flags, await pathOf(path));
 }
 
 interface CompileFlags extends JsonOnly {
@@ -127,14 +143,59 @@ export const policyRoutes = buildRouteMap<string, Context>({
       parameters: { flags: JSON_FLAG, positional: POLICY_ARGUMENT },
       func: command(validate),
     }),
-    explain: buildCommand<JsonOnly, [string?], Context>({
+    explain: buildCommand<ExplainFlags, string[], Context>({
       docs: {
-        brief: "Say what a policy grants, in words",
-        fullDescription:
+        brief: "Say what a policy grants, in words, or what becomes of one call",
+        fullDescription: [
           "Says what may be read, written, reached and spent, by which tool, behind which key, with the line that says so.",
+          "With --call: what would become of that call, the line that decides, and the smallest line that would change it.",
+          "The call is decided by the run's own evaluator; nothing is done.",
+          "",
+          "EXAMPLES",
+          "  twokey policy explain",
+          `  twokey policy explain --call readFile '{"path":".env"}'`,
+        ].join("\n"),
       },
-      parameters: { flags: JSON_FLAG, positional: POLICY_ARGUMENT },
+      parameters: {
+        flags: {
+          ...JSON_FLAG,
+          call: {
+            kind: "parsed",
+            parse: String,
+            brief: "Tool of the call; its arguments as JSON follow",
+            placeholder: "tool",
+            optional: true,
+          },
+        },
+        positional: {
+          kind: "array",
+          parameter: { parse: String, brief: "Arguments of --call as JSON, then the policy file", placeholder: "word" },
+          maximum: 2,
+        },
+      },
       func: command(explain),
+    }),
+    test: buildCommand<TestFlags, [string?], Context>({
+      docs: {
+        brief: "Run a policy's own tests",
+        fullDescription: [
+          "Decides on every call of the policy's `tests` block with the run's own evaluator and compares. Exit 1 on a failure.",
+          "With --mutate each line is dropped and widened in turn; a change that no test notices is untested authority.",
+        ].join("\n"),
+      },
+      parameters: {
+        flags: {
+          ...JSON_FLAG,
+          mutate: {
+            kind: "boolean",
+            brief: "Also look for authority that no test covers",
+            default: false,
+            withNegated: false,
+          },
+        },
+        positional: POLICY_ARGUMENT,
+      },
+      func: command(test),
     }),
     compile: buildCommand<CompileFlags, [string?], Context>({
       docs: {

@@ -58,6 +58,12 @@ export function makeGate(plan: Plan, places: Places): Gate {
     return { code: DENIAL_OF_KIND[requirement.kind] ?? "not_in_request", rule: null };
   };
 
+  /** The line behind a refusal of the resolver, where the gate would have refused for the same reason. */
+  const ruleOf = (tool: PlannedTool, requirement: Requirement, code: DenialCode): string | null => {
+    const verdict = verdictOf(tool, requirement);
+    return "code" in verdict && verdict.code === code ? verdict.rule : null;
+  };
+
   const decideAll = (request: Request): Decision => {
     const { tool: name, requirements } = request;
     const tool = Object.hasOwn(plan.tools, name) ? plan.tools[name] : undefined;
@@ -66,7 +72,7 @@ export function makeGate(plan: Plan, places: Places): Gate {
       const { kind, target, refusal } = requirement;
       if (refusal !== undefined) {
         const code = isDenialCode(refusal) ? refusal : DENIAL_OF_KIND[kind] ?? "not_in_request";
-        return { kind: "deny", code, rule: null, requirement };
+        return { kind: "deny", code, rule: ruleOf(tool, requirement, code), requirement };
       }
       if (!isCanonical(target)) {
         return { kind: "deny", code: DENIAL_OF_KIND[kind] ?? "not_in_request", rule: null, requirement };

@@ -99,7 +99,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const { name } = input;
   countAttempt(host, input);
   const timeoutMs = host.timeoutMs(name);
-  if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: null });
+  if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: "/tools" });
   const args = copyArgs(host, input);
 
   const tool = await host.tool(name);

@@ -50,6 +50,7 @@ export class Session {
   #events = 0;
   #eventBytes = 0;
   #noteBytes = 0;
+  #operations = 0;
   #closed = false;
   #over = false;
   readonly #kinds = new Map<string, number>();
@@ -90,6 +91,10 @@ export class Session {
   }
 
   #handle(head: Head, body: string | undefined): boolean {
+    const { operations } = this.#options.plan.budgets;
+    if ((this.#closed || !COUNTED_ELSEWHERE.has(head.op)) && ++this.#operations > operations) {
+      return this.#overRun("operations", operations, this.#operations);
+    }
     switch (head.op) {
       case "ack":
         return this.#acknowledge(head.bytes);
@@ -148,6 +153,9 @@ export class Session {
         if (this.#over) return;
         if (this.#options.plan.isolation === "worker") this.#workerRecord(callId, tool, outcome, bytes, started);
         this.#reply(id, outcome);
+        // Its slot is free once the answer is on its way: what waits to be read by a slow agent is bounded by the slots.
+        const drained = this.#isolate?.drained?.();
+        if (drained !== undefined) await drained;
         if (outcome.kind === "budget" && isRunBudget(outcome.code)) {
           this.#finish({ status: "error", reason: "budget_exceeded" });
         }
@@ -342,6 +350,9 @@ export class Session {
     return missing ? { status: "error", reason: "expected_event_missing" } : undefined;
   }
 }
+
+/** Operations of an open agent that leave no record, or that have a budget of their own. */
+const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", "note", "end"]);
 
 /** Budgets that end the run, not only the call. */
 function isRunBudget(code: string): boolean {

@@ -40,6 +40,8 @@ export interface Isolate {
   start(start: GuestStart, code: string): void | Promise<void>;
   /** Sends one line, without its newline. */
   send(line: string): void;
+  /** Resolves once nothing waits to be sent; `undefined` where nothing does. */
+  drained?(): Promise<void> | undefined;
   /** Takes in what the agent sends. Resolves when the run is over or the agent's side is gone. */
   serve(run: Served): Promise<void>;
 }

@@ -13,6 +13,8 @@ import type { GuestStart, Isolate, IsolateEvents, Served } from "./isolate.ts";
 const PIPE_BYTES = 60_000;
 const ENCODER = new TextEncoder();
 const NEWLINE = 10;
+/** Turns of the microtask queue that running calls get before the host waits for more; a reading tool takes about 20. */
+const SETTLING_TURNS = 100;
 /** Room for every line that fits into a pipe, however it is encoded. */
 const LINE_BYTES = 3 * PIPE_BYTES;
 const HELLO = '{"op":"hello"}';
@@ -92,7 +94,10 @@ export class ProcessIsolate implements Isolate {
   }
 
   async serve(run: Served): Promise<void> {
-    while (!this.#over && !run.over) {
+    while (true) {
+      // A call that waits for nothing outside ends within these turns; then it is right to block again.
+      for (let turn = 0; turn < SETTLING_TURNS && run.busy; turn++) await undefined;
+      if (this.#over || run.over) return;
       let count: number | null;
       try {
         const idle = !run.busy && !this.#writing;

@@ -112,6 +112,14 @@ export const BUDGETS: { readonly [K in keyof Budgets]: BudgetSpec } = Object.fre
     max: 64 * MIB,
     why: "notes explain a log to its reader and must not bury it",
   },
+  operations: {
+    unit: "operations",
+    what: "Uses of the state, looks at the controls and uses after close, together",
+    value: 100_000,
+    min: 0,
+    max: 10_000_000,
+    why: "ten for each call; each leaves a record, and a log does not fill up a disk",
+  },
   artifactBytes: {
     unit: "bytes",
     what: "Bytes of all written files together",

@@ -92,6 +92,8 @@ export interface Budgets {
   readonly stateBytes: number;
   /** UTF-8 bytes of all audit notes. */
   readonly noteBytes: number;
+  /** Uses of the state, looks at the controls and uses after close, together. */
+  readonly operations: number;
   /** Bytes of all written files. */
   readonly artifactBytes: number;
   /** Bytes of one file that is read as text; a larger one is listed, not read. */

@@ -170,6 +170,7 @@ const budgets = v.strictObject({
   eventBytes: budget(BUDGETS.eventBytes),
   stateBytes: budget(BUDGETS.stateBytes),
   noteBytes: budget(BUDGETS.noteBytes),
+  operations: budget(BUDGETS.operations),
   artifactBytes: budget(BUDGETS.artifactBytes),
   readFileBytes: budget(BUDGETS.readFileBytes),
   readFiles: budget(BUDGETS.readFiles),
@@ -199,6 +200,19 @@ const unsafe = v.strictObject({
     v.maxLength(64),
     v.description("Roots outside the project that the author accepts"),
   )),
+});
+
+const policyTest = v.strictObject({
+  name: v.optional(
+    v.pipe(v.string(), v.minLength(1), v.maxLength(200), v.description("What the test shows, for people")),
+  ),
+  tool: v.pipe(toolName, v.description("The tool that is called; it need not be granted")),
+  args: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description("Its arguments; default: none"))),
+  expect: v.pipe(
+    v.picklist(["allow", "deny", "ask", "invalid"]),
+    v.description("The decision; `invalid` where the arguments are refused before it"),
+  ),
+  code: v.optional(v.pipe(v.string(), v.description("The reason slug of a denial; absent: any"))),
 });
 
 /** The schema of a policy file. Every object is strict: an unknown key is an error, never ignored. */
@@ -253,6 +267,11 @@ export const policySchema = v.strictObject({
     v.maxLength(256),
     v.description("Denials that belong to the run: they do not fail it, and a missing one does"),
   )),
+  tests: v.optional(v.pipe(
+    v.array(policyTest),
+    v.maxLength(1000),
+    v.description("Calls with the decision they must get; `policy test` runs them, nothing is done"),
+  )),
   unsafe: v.optional(
     v.pipe(unsafe, v.description("Refusals of the compiler that the author accepts, each with a reason")),
   ),
@@ -265,7 +284,7 @@ export type Policy = OutputOf<(typeof import("./schema.ts"))["policySchema"]>;
 export type PolicyGateRule = v.InferOutput<typeof gateRule>;
 
 /** Blocks that are reserved: until something enforces them, a policy that names one is refused. */
-export const RESERVED_BLOCKS: readonly string[] = ["github", "model", "process", "approvals", "secrets", "tests"];
+export const RESERVED_BLOCKS: readonly string[] = ["github", "model", "process", "approvals", "secrets"];
 
 /**
  * The published JSON Schema (draft 2020-12) of a policy file. Loads its converter on first use, so that validating a

@@ -1,0 +1,142 @@
+/**
+ * Small changes to a policy, each of which its tests should notice: a line dropped, a line widened. Pure.
+ *
+ * @module
+ */
+import type { Policy } from "./schema.ts";
+
+/** A changed policy. */
+export interface Mutant {
+  /** What was changed, for people. */
+  readonly what: string;
+  /** JSON Pointer of the line that was changed. */
+  readonly rule: string;
+  readonly kind: "dropped" | "widened";
+  readonly policy: Policy;
+}
+
+/** Every mutant of a policy, in the order of its lines. `others` are tools that the policy could grant and does not. */
+export function mutantsOf(policy: Policy, others: readonly string[]): readonly Mutant[] {
+  return [...ofTools(policy, others), ...ofReads(policy), ...ofWrites(policy), ...ofRules(policy)];
+}
+
+function ofTools(policy: Policy, others: readonly string[]): Mutant[] {
+  const tools = policy.tools ?? [];
+  const dropped = tools.map((tool, i): Mutant => ({
+    what: `the tool "${tool}"`,
+    rule: `/tools/${i}`,
+    kind: "dropped",
+    policy: { ...policy, tools: without(tools, i) },
+  }));
+  if (others.length === 0) return dropped;
+  const widened: Mutant = {
+    what: `the list of tools, by ${others.map((tool) => `"${tool}"`).join(", ")}`,
+    rule: "/tools",
+    kind: "widened",
+    policy: { ...policy, tools: [...tools, ...others] },
+  };
+  return [...dropped, widened];
+}
+
+type ReadRoots = NonNullable<NonNullable<Policy["fs"]>["read"]>;
+
+function ofReads(policy: Policy): Mutant[] {
+  const roots = policy.fs?.read ?? [];
+  const withRoots = (read: ReadRoots): Policy => ({ ...policy, fs: { ...policy.fs, read } });
+  return roots.flatMap((entry, i) => {
+    const rule = `/fs/read/${i}`;
+    const replaced = (next: ReadRoots[number]) => withRoots(roots.map((one, at) => at === i ? next : one));
+    const { include = [], exclude = [], ...rest } = entry;
+    const mutants: Mutant[] = [
+      { what: `the read root "${entry.root}"`, rule, kind: "dropped", policy: withRoots(without(roots, i)) },
+    ];
+    if (include.length > 0) {
+      mutants.push({
+        what: `"include" of the read root "${entry.root}"`,
+        rule: `${rule}/include`,
+        kind: "widened",
+        policy: replaced({ ...rest, ...(exclude.length > 0 ? { exclude } : {}) }),
+      });
+    }
+    if (include.length > 1) {
+      for (const [at, pattern] of include.entries()) {
+        mutants.push({
+          what: `the include pattern "${pattern}"`,
+          rule: `${rule}/include/${at}`,
+          kind: "dropped",
+          policy: replaced({ ...entry, include: without(include, at) }),
+        });
+      }
+    }
+    for (const [at, pattern] of exclude.entries()) {
+      const left = without(exclude, at);
+      const { exclude: _, ...unexcluded } = entry;
+      mutants.push({
+        what: `the exclude pattern "${pattern}"`,
+        rule: `${rule}/exclude/${at}`,
+        kind: "dropped",
+        policy: replaced(left.length === 0 ? unexcluded : { ...entry, exclude: left }),
+      });
+    }
+    const parent = parentOf(entry.root);
+    if (parent !== undefined) {
+      mutants.push({
+        what: `the read root "${entry.root}" to "${parent}"`,
+        rule: `${rule}/root`,
+        kind: "widened",
+        policy: replaced({ ...entry, root: parent }),
+      });
+    }
+    return mutants;
+  });
+}
+
+function ofWrites(policy: Policy): Mutant[] {
+  const roots = policy.fs?.write ?? [];
+  const withRoots = (write: typeof roots): Policy => ({ ...policy, fs: { ...policy.fs, write } });
+  return roots.flatMap(({ root }, i) => {
+    const rule = `/fs/write/${i}`;
+    const parent = parentOf(root);
+    const dropped: Mutant = {
+      what: `the write root "${root}"`,
+      rule,
+      kind: "dropped",
+      policy: withRoots(without(roots, i)),
+    };
+    if (parent === undefined) return [dropped];
+    const widened: Mutant = {
+      what: `the write root "${root}" to "${parent}"`,
+      rule: `${rule}/root`,
+      kind: "widened",
+      policy: withRoots(roots.map((one, at) => at === i ? { ...one, root: parent } : one)),
+    };
+    return [dropped, widened];
+  });
+}
+
+function ofRules(policy: Policy): Mutant[] {
+  return (["deny", "ask"] as const).flatMap((effect) => {
+    const rules = policy.gate?.[effect] ?? [];
+    return rules.map(({ kind, match }, i): Mutant => {
+      const left = without(rules, i);
+      const { [effect]: _, ...others } = policy.gate ?? {};
+      return {
+        what: `the ${effect} rule for ${kind} "${match}"`,
+        rule: `/gate/${effect}/${i}`,
+        kind: "dropped",
+        policy: { ...policy, gate: left.length === 0 ? others : { ...others, [effect]: left } },
+      };
+    });
+  });
+}
+
+/** The folder around a relative root; `undefined` at the top and for paths that lead upwards. */
+function parentOf(root: string): string | undefined {
+  const parts = root.split("/").filter((part) => part !== "" && part !== ".");
+  if (root.startsWith("/") || parts.length === 0 || parts[0] === "..") return undefined;
+  return parts.slice(0, -1).join("/") || ".";
+}
+
+function without<T>(items: readonly T[], index: number): T[] {
+  return items.filter((_, at) => at !== index);
+}
