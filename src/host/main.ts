@@ -60,6 +60,8 @@ export const SHIPPED: HostParts = Object.freeze({ attest, makeGate, tools: TOOLS
 
 /** Values over this size are digested in the log even where a tool says that they are kept. */
 const MAX_KEPT_BYTES = 65_536;
+/** Answers as large as the whole state that an agent may ask for before it reads. */
+const MAX_UNREAD_STATES = 64;
 /** What a line of the agent may hold beside its body. */
 const HEAD_BYTES = 65_536;
 const ENCODER = new TextEncoder();
@@ -247,13 +249,14 @@ async function makeIsolate(
   ends: { fromAgent: Deno.FsFile; toAgent: Deno.FsFile } | undefined,
   events: IsolateEvents,
 ): Promise<Isolate> {
-  const { toolArgBytes, eventBytes, stateBytes, noteBytes } = plan.budgets;
+  const { toolArgBytes, toolResultBytes, parallelCalls, eventBytes, stateBytes, noteBytes } = plan.budgets;
   const maxLineBytes = Math.max(toolArgBytes, eventBytes, stateBytes, noteBytes) + HEAD_BYTES;
   switch (plan.isolation) {
     case "process": {
       if (ends === undefined) throw new BugError("bug_no_ends", "Cannot join the agent: its pipes are not open");
       const { ProcessIsolate } = await import("../isolate/process.ts");
-      return new ProcessIsolate(ends, events, maxLineBytes);
+      const maxQueuedBytes = parallelCalls * toolResultBytes + MAX_UNREAD_STATES * stateBytes + maxLineBytes;
+      return new ProcessIsolate(ends, events, { maxLineBytes, maxQueuedBytes });
     }
     case "worker": {
       const { WorkerIsolate } = await import("../isolate/worker.ts");

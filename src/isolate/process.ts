@@ -25,11 +25,20 @@ export interface AgentEnds {
   readonly toAgent: Deno.FsFile;
 }
 
+/** What an agent's process may make the host hold, in bytes. */
+export interface ProcessBounds {
+  /** One line of the agent. */
+  readonly maxLineBytes: number;
+  /** Answers that it has not read. */
+  readonly maxQueuedBytes: number;
+}
+
 /** Joins the host to an agent process. */
 export class ProcessIsolate implements Isolate {
   readonly #ends: AgentEnds;
   readonly #events: IsolateEvents;
   readonly #maxLineBytes: number;
+  readonly #maxQueuedBytes: number;
   readonly #buffer = new Uint8Array(65_536);
   readonly #line = new Uint8Array(LINE_BYTES);
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
@@ -37,14 +46,17 @@ export class ProcessIsolate implements Isolate {
   #partialBytes = 0;
   #unread = 0;
   #queue: Uint8Array<ArrayBuffer>[] = [];
+  #queuedBytes = 0;
+  #drained = Promise.resolve();
   #writing = false;
   #over = false;
 
-  /** @param maxLineBytes Longest line of the agent; a longer one ends it while it is being read. */
-  constructor(ends: AgentEnds, events: IsolateEvents, maxLineBytes: number) {
+  /** A longer line of the agent, or more that it has not read, ends it. */
+  constructor(ends: AgentEnds, events: IsolateEvents, { maxLineBytes, maxQueuedBytes }: ProcessBounds) {
     this.#ends = ends;
     this.#events = events;
     this.#maxLineBytes = maxLineBytes;
+    this.#maxQueuedBytes = maxQueuedBytes;
   }
 
   ready(): Promise<void> {
@@ -77,9 +89,15 @@ export class ProcessIsolate implements Isolate {
       }
       return;
     }
+    this.#queuedBytes += bytes.length;
+    if (this.#queuedBytes > this.#maxQueuedBytes) return this.#end("agent_not_reading");
     // Copied: the next line is encoded into the same memory.
     this.#queue.push(bytes.slice());
-    if (!this.#writing) this.#drain();
+    if (!this.#writing) this.#drained = this.#drain();
+  }
+
+  drained(): Promise<void> | undefined {
+    return this.#writing ? this.#drained : undefined;
   }
 
   /** Encodes into memory that is used again where the text surely fits. */
@@ -142,6 +160,7 @@ export class ProcessIsolate implements Isolate {
       for (let bytes = this.#queue.shift(); bytes !== undefined; bytes = this.#queue.shift()) {
         this.#unread += bytes.length;
         for (let at = 0; at < bytes.length;) at += await this.#ends.toAgent.write(bytes.subarray(at));
+        this.#queuedBytes -= bytes.length;
       }
     } catch {
       this.#queue = [];

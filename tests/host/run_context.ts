@@ -42,6 +42,7 @@ const BUDGETS: Budgets = {
   eventBytes: 1_048_576,
   stateBytes: 1_048_576,
   noteBytes: 1_048_576,
+  operations: 100_000,
   artifactBytes: 1_048_576,
   readFileBytes: 1_048_576,
   readFiles: 50_000,
