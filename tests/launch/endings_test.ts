@@ -385,7 +385,7 @@ Deno.test("launch() bounds and escapes the name of a tool that is not there", as
 /** An agent that is always in the middle of something: a call, a file, an event. */
 const WORKING = `const content = "0123456789".repeat(2000);
   for (let i = 0; ; i++) { await Promise.all([callTool("echo", { i }), callTool("writeArtifact", { path: "f" + Date.now() + "-" + Math.random(), content })]); emit({ i }); }`;
-const KILLS = 20;
+const KILLS = 200;
 
 Deno.test("launch() leaves a log that verifies and no process, whoever is killed and when", async () => {
   const options: ProjectOptions = {
@@ -400,7 +400,7 @@ Deno.test("launch() leaves a log that verifies and no process, whoever is killed
       const runsDir = `${project.dir}/runs-${i}`;
       let launcher = 0;
       // Every point from the first instruction to a run at full speed.
-      const delayMs = 60 + Math.random() * 300;
+      const delayMs = 80 + Math.random() * 400;
       const { records } = await project.run({
         args: ["run", "--json", `--runs-dir=${runsDir}`],
         onStart: async (child) => {
