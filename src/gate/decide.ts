@@ -13,6 +13,7 @@ import type { Places, Plan, PlannedTool } from "../plan/plan.ts";
 import { makeEndpointGate } from "./endpoints.ts";
 import { makeFileGate } from "./files.ts";
 import { makeRules } from "./rules.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** What the gate decided, with the rules of the policy (JSON Pointers) that decided. */
 export type Decision =
@@ -24,11 +25,6 @@ export type Decision =
     readonly requirement: Requirement | null;
   }
   | { readonly kind: "ask"; readonly requirements: readonly Requirement[]; readonly rule: string };
-
-/** What one step says of one requirement: granted by a rule, or denied with a code and the rule, if one spoke. */
-export type Verdict =
-  | { readonly granted: string }
-  | { readonly code: DenialCode; readonly rule: string | null };
 
 /** Decides on one request. */
 export type Gate = (request: Request) => Decision;

@@ -5,7 +5,7 @@
  */
 import type { Plan, PlannedTool } from "../plan/plan.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
-import type { Verdict } from "./decide.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** Decides on a canonical target, `METHOD https://host[:port]/path`. */
 export type EndpointGate = (tool: PlannedTool, target: string) => Verdict;

@@ -8,7 +8,7 @@ import { isNamed, makeNameFinder, type NameFinder } from "../authority/names.ts"
 import { foldPath, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
 import { isPlace } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, type PlannedTool } from "../plan/plan.ts";
-import type { Verdict } from "./decide.ts";
+import type { Verdict } from "./verdict.ts";
 
 /** Decides on canonical absolute paths. */
 export interface FileGate {

@@ -10,7 +10,7 @@ import { isInside, pathProblem, resolvePath } from "../authority/path.ts";
 import type { Budgets, Isolation } from "../plan/plan.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
-import { realOf } from "./inspect.ts";
+import { realOf } from "./real_path.ts";
 import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */

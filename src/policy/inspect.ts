@@ -4,10 +4,11 @@
  * @module
  */
 import { sha256 } from "../json.ts";
-import { parentOf, pathProblem, resolvePath } from "../authority/path.ts";
+import { pathProblem, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
 import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
+import { maybeLstat, realOf } from "./real_path.ts";
 import type { Policy } from "./schema.ts";
 
 /** What a path of the policy is, now, on this machine. */
@@ -112,28 +113,6 @@ export function lookAt(path: string): PathFact {
     // a dangling link, or something that cannot be reached, is not the same as nothing
     const leaf = maybeLstat(path);
     return { path, real, kind: leaf === "missing" ? "missing" : "other" };
-  }
-}
-
-/** The real spelling of a path; of something missing, that of the nearest folder above it and the rest as written. */
-export function realOf(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    if (path === "/") return path;
-    const leaf = maybeLstat(path);
-    // where a dangling link leads is not followed up: any answer but the path itself makes the compiler refuse it
-    if (leaf !== "missing") return `${path} (unreachable)`;
-    return resolvePath(realOf(parentOf(path)), path.slice(path.lastIndexOf("/") + 1));
-  }
-}
-
-function maybeLstat(path: string): "missing" | "there" {
-  try {
-    Deno.lstatSync(path);
-    return "there";
-  } catch (error) {
-    return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ? "missing" : "there";
   }
 }
 

@@ -8,7 +8,7 @@ import { DataError, InputError, type Position } from "../errors.ts";
 import { digest, type Json, type JsonObject } from "../json.ts";
 import { nearest } from "../authority/nearest.ts";
 import { isInside, nameOf, parentOf, resolvePath } from "../authority/path.ts";
-import { realOf } from "./inspect.ts";
+import { realOf } from "./real_path.ts";
 import { type Jsonc, pointerPart, readJsonc } from "./jsonc.ts";
 import { type PolicyIssue, refuse } from "./policy_error.ts";
 import { knownKeys, type Policy, policySchema, RESERVED_BLOCKS } from "./schema.ts";

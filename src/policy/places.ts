@@ -6,7 +6,7 @@
 import { sha256 } from "../json.ts";
 import { resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
-import { realOf } from "./inspect.ts";
+import { realOf } from "./real_path.ts";
 
 /** Letters of the project's id: enough that two projects of one user never share a state folder. */
 const ID_LENGTH = 16;
