@@ -175,9 +175,6 @@ export { outcome };`;
   });
 });
 
-/** Acts of the bare process that are no escape: they stay inside it, or it could do them to itself anyway. */
-const HARMLESS: readonly string[] = ["import a package"];
-
 Deno.test("key 1 alone stops everything that an agent's process could do with its whole realm", async () => {
   await inWorld(async (world) => {
     const before = [...world.local.hits];
@@ -192,7 +189,7 @@ Deno.test("key 1 alone stops everything that an agent's process could do with it
     assert.doesNotMatch(ran.log, /FORGED/);
     // Frames that are no operation end the agent; its last word, which says what it did, may be behind them.
     const results = await bareResults(world, "key 1");
-    const done = Object.entries(results).filter(([name, result]) => result === "done" && !HARMLESS.includes(name));
+    const done = Object.entries(results).filter(([, result]) => result === "done");
     assert.deepEqual(done, []);
     assert.deepEqual(world.local.hits, before);
   });
@@ -255,6 +252,7 @@ interface Forged {
   readonly types?: readonly string[];
 }
 
+const AT_START: ReadonlySet<string> = new Set(["fs_read_source_manifest", "authority_check"]);
 const CALL = '{"op":"call","id":1,"name":"echo"}\t{"a":1}';
 
 /** What an agent can say on its channel, byte for byte, and what comes of it. */
@@ -291,44 +289,59 @@ const FORGERIES: Readonly<Record<string, Forged>> = {
     types: ["event"],
   },
   "a hello, again": { frames: ['{"op":"hello"}'], reason: "protocol_violation" },
-  "an endless frame": { frames: [], hex: ["7b".repeat(1_000_000)], repeat: 0, reason: "frame_too_long" },
+  "an endless frame": {
+    frames: [],
+    hex: ["7b".repeat(400_000)],
+    repeat: 0,
+    reason: "frame_too_long",
+  },
   "operations without end": {
     frames: ['{"op":"controls"}'],
-    repeat: 200_000,
+    repeat: 4000,
     reason: "budget_exceeded",
     types: ["audit_controls", "budget_exceeded"],
   },
   "state operations without end": {
     frames: ['{"op":"state","id":1,"do":"list"}'],
-    repeat: 200_000,
+    repeat: 4000,
     reason: "budget_exceeded",
     types: ["state_list", "budget_exceeded"],
   },
   "uses after close without end": {
-    frames: ['{"op":"closed","surface":"emit"}'],
-    repeat: 0,
-    reason: "wall_exceeded",
-    read: false,
+    frames: [
+      '{"op":"close"}',
+      '{"op":"call","id":1,"name":"echo"}\t{}',
+      '{"op":"emit"}\t{}',
+      '{"op":"closed","surface":"emit"}',
+    ],
+    repeat: 1000,
+    reason: "budget_exceeded",
+    types: ["revocation", "revocation_denial", "budget_exceeded"],
   },
+  "nothing more, for ever": { frames: [], repeat: 0, reason: "wall_exceeded", read: false },
 };
 
 for (const [name, forged] of Object.entries(FORGERIES)) {
   Deno.test(`a forged frame does nothing that the API cannot: ${name}`, async () => {
     await inWorld(async (world) => {
       const { frames = [], repeat = 1, read = true, reason, types } = forged;
-      const hex = name === "an endless frame"
-        ? Array.from({ length: 12 }, () => forged.hex?.[0] ?? "")
-        : forged.hex ?? [];
+      const hex = forged.hex ?? [];
       const ran = await runIn(world, {
         keys: "shipped",
         code: "",
         context: { frames, hex, repeat, read } as unknown as JsonObject,
         agentBoot: `${HERE}forging_boot.js`,
-        ...(read ? {} : { budgets: { wallMs: 1000 } }),
+        budgets: {
+          operations: 2000,
+          eventBytes: 65_536,
+          stateBytes: 65_536,
+          noteBytes: 65_536,
+          ...(read ? {} : { wallMs: 1000 }),
+        },
       });
       assert.equal(ran.end.reason, reason, ran.stderr);
       await assertWhole(ran);
-      const between = (await typesIn(ran)).slice(1, -1).filter((type) => type !== "fs_read_source_manifest");
+      const between = (await typesIn(ran)).slice(1, -1).filter((type) => !AT_START.has(type));
       if (types !== undefined) assert.deepEqual([...new Set(between)], types);
       else assert.deepEqual(between.filter((type) => type !== "tool_call" && type !== "tool_result"), []);
       assert.doesNotMatch(ran.log, /FORGED/);

@@ -19,7 +19,9 @@ while (!text.includes("\n")) {
 /** @type {{ frames: string[], hex: string[], repeat: number, read: boolean }} */
 const { frames, hex, repeat, read } = JSON.parse(JSON.parse(text)[0].context);
 const lines = encoder.encode(frames.map((frame) => `${frame}\n`).join(""));
-for (let i = 0; i < repeat; i++) send(lines);
+const batch = new Uint8Array(lines.length * repeat);
+for (let i = 0; i < repeat; i++) batch.set(lines, i * lines.length);
+send(batch);
 for (const bytes of hex) send(Uint8Array.fromHex(bytes));
 while (read && Deno.stdin.readSync(buffer) !== null);
 // A peer that neither reads nor ends: only the launcher can.

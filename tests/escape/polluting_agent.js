@@ -22,6 +22,7 @@ function spy(owner, key) {
   if (descriptor === undefined || typeof descriptor.value !== "function" || key === "constructor") return;
   const real = descriptor.value;
   const ok = define(owner, key, {
+    __proto__: null,
     ...descriptor,
     value: function (...args) {
       if (!quiet) {
@@ -60,6 +61,7 @@ for (const owner of OWNERS) for (const key of keysOf(owner)) spy(owner, key);
 for (const name of ["then", "value", "path", "name", "permissions", "toJSON", "op", "id", "writable", "signal"]) {
   if (
     define(Object.prototype, name, {
+      __proto__: null,
       configurable: true,
       get() {
         if (!quiet && isFile(this)) caught[caught.length] = `getter ${name}`;
@@ -71,12 +73,12 @@ for (const name of ["then", "value", "path", "name", "permissions", "toJSON", "o
   else frozen++;
 }
 define(Array.prototype, Symbol.species, {
+  __proto__: null,
   value: function () {
     return [];
   },
   configurable: true,
 });
-define(Uint8Array, Symbol.species, { value: Array, configurable: true });
 const answers = [];
 answers[0] = await callTool("echo", { n: 1 }).then((value) => value.n, (error) => error.code);
 answers[1] = await callTool("readFile", { path: "excluded.md" }).then(() => "read", (error) => error.code);
