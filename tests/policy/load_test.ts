@@ -1,3 +1,4 @@
+import { RESERVED_BLOCKS } from "../../src/policy/schema.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { DataError, InputError } from "../../src/errors.ts";
@@ -65,7 +66,7 @@ Deno.test("parsePolicy() names the nearest known key, at any depth", async () =>
 });
 
 Deno.test("parsePolicy() refuses a block that nothing enforces yet", async () => {
-  for (const block of ["github", "model", "process", "approvals", "secrets", "tests"]) {
+  for (const block of RESERVED_BLOCKS) {
     assert.equal((await onlyIssue(`{ "version": 1, "${block}": {} }`)).code, "policy_reserved_key");
   }
 });
