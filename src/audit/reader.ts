@@ -7,6 +7,7 @@ import { DataError, UsageError } from "../errors.ts";
 import type { Json } from "../json.ts";
 import { ChainCheck, type Damage, type InFlight } from "./chain_check.ts";
 import { readBlocks } from "./lines.ts";
+import { GrowingSha256 } from "./sha256.ts";
 import { HOST_RECORD_TYPES, LAUNCHER_RECORD_TYPES, type Record } from "./record.ts";
 
 /** What reading a log found. */
@@ -45,9 +46,7 @@ export async function verifyAudit(path: string, options: { head?: string } = {})
   if (head !== undefined && !/^[0-9a-f]{64}$/.test(head)) {
     throw new UsageError("audit_head", "Cannot verify the log: a head is 64 hexadecimal digits");
   }
-  // Late, so that only commands that verify pay for it.
-  const { hash } = await import("node:crypto");
-  const check = new ChainCheck((bytes) => hash("sha256", bytes, "hex"), head);
+  const check = new ChainCheck(new GrowingSha256().digest, head);
   for await (const block of readBlocks(path)) {
     if (!check.take(block)) break;
   }

@@ -7,10 +7,11 @@
  * @module
  */
 import { auditValue, makeRedactor } from "../audit/redact.ts";
+import { GrowingSha256 } from "../audit/sha256.ts";
 import type { RecordBody } from "../audit/record.ts";
 import { BugError, ControlError, TwokeyError } from "../errors.ts";
 import { type Gate, makeGate } from "../gate/decide.ts";
-import { type Json, type JsonObject, sha256 as slowSha256 } from "../json.ts";
+import { type Json, type JsonObject, sha256 as webSha256 } from "../json.ts";
 import type { Isolate, IsolateEvents } from "../isolate/isolate.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { type Key1, key1 } from "../plan/key1.ts";
@@ -64,6 +65,8 @@ const MAX_KEPT_BYTES = 65_536;
 const MAX_UNREAD_STATES = 64;
 /** What a line of the agent may hold beside its body. */
 const HEAD_BYTES = 65_536;
+/** Bytes from which on an asynchronous hash is the faster one, until the fast one is loaded. */
+const LARGE_BYTES = 16_384;
 const ENCODER = new TextEncoder();
 
 if (import.meta.main) await runHost(SHIPPED);
@@ -122,7 +125,8 @@ async function serve(
   { init, channel, ends }: Started,
 ): Promise<void> {
   const { plan, places } = init;
-  const run = makeRunContext(init, channel);
+  const hash = new GrowingSha256();
+  const run = makeRunContext(init, channel, hash);
   const parts = await loadParts(run, init.caPem ?? undefined);
   const attestation = await hostParts.attest(key1(plan, places), {
     canaryPath: init.canary,
@@ -150,7 +154,8 @@ async function serve(
   await isolate.ready();
   channel.control("ready", attestation);
   if (channel.readLine() !== "go") throw new ControlError("control_no_go", "Cannot start: the launcher said no");
-  loadFastHash(run);
+  // A realm that is locked down may not load it any more.
+  if (plan.isolation === "compartment") await hash.load();
   const start = {
     context: JSON.stringify(plan.context),
     controls: JSON.stringify(controls),
@@ -176,12 +181,11 @@ function leave(channel: RecordChannel, error: unknown): never {
   return Deno.exit(error instanceof TwokeyError ? error.exit : 70);
 }
 
-interface SwitchingRun extends RunContext {
-  /** Replaced by a synchronous implementation once that is loaded. */
-  sha256: (bytes: Uint8Array<ArrayBuffer>) => string | Promise<string>;
-}
-
-function makeRunContext({ plan, places, fixtures, cacheKey }: Init, channel: RecordChannel): SwitchingRun {
+function makeRunContext(
+  { plan, places, fixtures, cacheKey }: Init,
+  channel: RecordChannel,
+  hash: GrowingSha256,
+): RunContext {
   return {
     plan,
     places,
@@ -189,21 +193,17 @@ function makeRunContext({ plan, places, fixtures, cacheKey }: Init, channel: Rec
     cacheKey: Uint8Array.fromHex(cacheKey),
     env: (name) => plan.env.includes(name) ? Deno.env.get(name) : undefined,
     now: Date.now,
-    sha256: slowSha256,
+    sha256: (bytes) => {
+      if (hash.isFast || bytes.length <= LARGE_BYTES) return hash.digest(bytes);
+      hash.spend(bytes.length);
+      return webSha256(bytes);
+    },
     record: (body) => channel.send(body),
   };
 }
 
-/** The fast hash costs as much to load as this process to start: it is loaded when nobody waits for it. */
-function loadFastHash(run: SwitchingRun): void {
-  setTimeout(async () => {
-    const { createHash } = await import("node:crypto");
-    run.sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
-  }, 0);
-}
-
 function makeCallHost(
-  run: SwitchingRun,
+  run: RunContext,
   channel: RecordChannel,
   { hostParts, box, dryRun }: { readonly hostParts: HostParts; readonly box: PowerBox; readonly dryRun: boolean },
 ): CallHost {

@@ -5,6 +5,7 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
+import { GrowingSha256 } from "../audit/sha256.ts";
 import { AuditWriter, checkBody } from "../audit/writer.ts";
 import { AuditError, ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
@@ -132,10 +133,8 @@ class Run {
     const shared = this.#options.plan.isolation !== "process";
     const relays = [this.#relay.follow(shared ? "agent" : "host", this.#host.stderr)];
     if (this.#agent !== undefined) relays.push(this.#relay.follow("agent", this.#agent.stderr));
-    // Loading the hash costs as long as the host needs to start: the two overlap.
-    const { createHash } = await import("node:crypto");
     try {
-      this.#openAudit((data) => createHash("sha256").update(data).digest("hex"));
+      this.#openAudit();
       this.#sendInit();
     } catch (error) {
       this.#kill();
@@ -166,9 +165,9 @@ class Run {
     this.#ends.close();
   }
 
-  #openAudit(sha256: (data: Uint8Array<ArrayBuffer> | string) => string): void {
+  #openAudit(): void {
     const { auditPath, runId, start } = this.#options;
-    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256 });
+    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256: new GrowingSha256().digest });
     this.#audit.append([JSON.stringify({ type: "run_start", ...start })]);
     this.#audit.sync();
   }
