@@ -213,6 +213,7 @@ export function defineTool<
     audit: spec.audit,
     nonClaims: spec.nonClaims ?? [],
     async prepare(raw: unknown, resolve: FullResolve): Promise<Prepared> {
+      assertKnownKeys(spec, raw);
       const parsed = v.safeParse(spec.args, raw, { abortEarly: true });
       if (!parsed.success) throw new ToolInputError("tool_invalid_args", describeIssue(spec.name, parsed.issues[0]));
       const draft = await spec.prepare(parsed.output, resolve as unknown as Resolve<Au>);
@@ -235,6 +236,26 @@ export function defineTool<
     },
   });
 }
+
+/**
+ * Refuses what the schema library would let pass: a list in the place of an object, and names that every object inherits
+ * (`constructor`, `toString`), which it takes for declared keys or drops.
+ */
+function assertKnownKeys({ name, args }: { readonly name: string; readonly args: ArgsSchema }, raw: unknown): void {
+  if (typeof raw !== "object" || raw === null) return;
+  if (Array.isArray(raw)) {
+    throw new ToolInputError("tool_invalid_args", `Cannot call "${name}": its arguments must be an object, got a list`);
+  }
+  for (const key of Object.keys(raw)) {
+    if (Object.hasOwn(args.entries, key)) continue;
+    if (args.type === "loose_object" && !DROPPED_KEYS.has(key)) continue;
+    const shown = key.slice(0, 64).toWellFormed();
+    throw new ToolInputError("tool_invalid_args", `Cannot call "${name}": "${shown}" is not an argument it knows`);
+  }
+}
+
+/** Keys that the schema library leaves out of a parsed object without a word. */
+const DROPPED_KEYS: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
 /** Says what is wrong with an argument: where it is, what was expected, what came. */
 export function describeIssue(tool: string, issue: v.BaseIssue<unknown>): string {

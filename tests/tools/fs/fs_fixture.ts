@@ -1,33 +1,33 @@
 import assert from "node:assert/strict";
+import { MANIFESTS } from "../../../src/launch/prepare.ts";
+import { compileFile } from "../../../src/policy/compile_file.ts";
 import type { Tool } from "../../../src/tool/define.ts";
-import { type FsPlan, makeRun, plant, withTree } from "../../host/run_context.ts";
-import { type FsOutcome, openFs } from "../../host/run_fs_tool.ts";
+import { policyOf, readFixture } from "../../fixture.ts";
+import { makeRun, plant, withTree } from "../../host/run_context.ts";
+import { openFs } from "../../host/run_fs_tool.ts";
 
-/** The recorded cases of one file system tool. */
-export interface FsFixture {
-  readonly tool: string;
-  /** Files below the project before the run: path to text; a path that ends with `/` is a folder. */
-  readonly files: Readonly<Record<string, string>>;
-  /** Links below the project: path to what they lead to. */
-  readonly links: Readonly<Record<string, string>>;
-  readonly fs: FsPlan;
-  /** Calls of one run, in order. */
-  readonly cases: readonly ({ readonly name: string; readonly args: unknown } & FsOutcome)[];
-}
-
-/** Registers one test for each recorded case of a tool; each runs with the cases before it already done. */
+/** Registers one test for the recorded cases of a tool; each runs with the cases before it already done. */
 export function testFixture(tool: Tool): void {
-  const fileName = tool.name.replace(/[A-Z]/g, (letter) => "_" + letter.toLowerCase());
-  const url = new URL(`../../../fixtures/tools/fs/${fileName}.json`, import.meta.url);
-  const fixture = JSON.parse(Deno.readTextFileSync(url)) as FsFixture;
+  const fixture = readFixture(tool.family, tool.name);
   Deno.test(`${tool.name} gives the recorded outcomes`, async (test) => {
     assert.equal(fixture.tool, tool.name);
     await withTree(async (dir) => {
-      await plant(dir, fixture.files);
-      for (const [path, target] of Object.entries(fixture.links)) await Deno.symlink(target, `${dir}/${path}`);
-      const call = openFs(makeRun(dir, fixture.fs));
-      for (const { name, args, ...expected } of fixture.cases) {
-        await test.step(name, async () => assert.deepEqual(await call(tool, args), expected));
+      await plant(dir, { "deno.json": "{}", ...fixture.files });
+      for (const [path, target] of Object.entries(fixture.links ?? {})) await Deno.symlink(target, `${dir}/${path}`);
+      const file = `${dir}/agent.policy.jsonc`;
+      await Deno.writeTextFile(file, JSON.stringify(policyOf(fixture)));
+      for (const { root } of (fixture.policy.fs as { write?: { root: string }[] }).write ?? []) {
+        await Deno.mkdir(`${dir}/${root}`, { recursive: true });
+      }
+      const { plan } = await compileFile(file, {
+        manifests: MANIFESTS,
+        nowMs: Date.now(),
+        env: (name) => name === "XDG_STATE_HOME" ? `${dir}/state` : undefined,
+      });
+      const call = openFs({ ...makeRun(dir), plan });
+      for (const { name, args, granted, ...expected } of fixture.cases) {
+        // Whether a tool is granted is the host's question, before a tool is asked.
+        if (granted !== false) await test.step(name, async () => assert.deepEqual(await call(tool, args), expected));
       }
     });
   });

@@ -5,6 +5,7 @@ import type { Json } from "../../../src/json.ts";
 import type { FullPowers, FullResolve } from "../../../src/tool/define.ts";
 import { npmMetadata } from "../../../src/tools/supply_chain/npm_metadata.ts";
 import { withRegistry } from "../../../src/tools/supply_chain/npm_registry.ts";
+import { readFixture } from "../../fixture.ts";
 import { callTool, withNetwork } from "../../net/network_run.ts";
 
 /** The path that a name leads to; what the tool throws is thrown. */
@@ -110,15 +111,15 @@ Deno.test("npmMetadata returns the packument itself, and refuses one of another 
   }
 });
 
-Deno.test("npmMetadata answers from the shipped recording, also that a package does not exist", async () => {
-  const path = "fixtures/tools/supply_chain/npm_metadata.json";
-  const text = await Deno.readTextFile(new URL(`../../../${path}`, import.meta.url));
+Deno.test("npmMetadata answers from a recording, also that a package does not exist", async () => {
+  const path = "answers.json";
+  const text = JSON.stringify(readFixture("supply_chain", "npm.metadata").replies);
   await withNetwork({ fixtures: { [path]: text } }, async (network) => {
     const found = await callTool(network, npmMetadata, { args: { package: "valibot" } });
     assert.equal((found.result as { name: string }).name, "valibot");
     const scoped = await callTool(network, npmMetadata, { args: { package: "@stricli/core" } });
     assert.equal((scoped.result as { name: string }).name, "@stricli/core");
-    const gone = await callTool(network, npmMetadata, { args: { package: "twokey-no-such-package" } });
+    const gone = await callTool(network, npmMetadata, { args: { package: "gone" } });
     assert.ok(gone.error instanceof ToolError);
     assert.equal(gone.error.fields.status_code, 404);
   });

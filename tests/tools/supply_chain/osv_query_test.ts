@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../../../src/json.ts";
 import type { FullPowers, FullResolve } from "../../../src/tool/define.ts";
 import type { SendOptions } from "../../../src/tool/powers.ts";
 import { osvQuery } from "../../../src/tools/supply_chain/osv_query.ts";
+import { readFixture } from "../../fixture.ts";
 import { callTool, withNetwork } from "../../net/network_run.ts";
 
 const LODASH = { package: { ecosystem: "npm", name: "lodash" } };
@@ -107,9 +108,9 @@ Deno.test("osvQuery refuses arguments that are not its own", async () => {
   for (const args of wrong) await assert.rejects(ask(() => ({}), args), ToolInputError, JSON.stringify(args));
 });
 
-Deno.test("osvQuery answers from the shipped recording, with a miss for what was not recorded", async () => {
-  const path = "fixtures/tools/supply_chain/osv_query.json";
-  const text = await Deno.readTextFile(new URL(`../../../${path}`, import.meta.url));
+Deno.test("osvQuery answers from a recording, with a miss for what was not recorded", async () => {
+  const path = "answers.json";
+  const text = JSON.stringify(readFixture("supply_chain", "osv.query").replies);
   await withNetwork({ fixtures: { [path]: text } }, async (network) => {
     const args = { ...LODASH, version: "4.17.20" };
     const found = await callTool(network, osvQuery, { args });

@@ -4,14 +4,14 @@ import { loadFixtures } from "../../../src/plan/fixtures.ts";
 import { withRegistry } from "../../../src/tools/supply_chain/npm_registry.ts";
 
 const ROOT = new URL("../../../", import.meta.url);
-const FOLDER = "fixtures/tools/supply_chain";
+const FOLDER = "fixtures/supply_chain";
 
 async function read(path: string): Promise<{ file: string; text: string }> {
   return { file: path, text: await Deno.readTextFile(new URL(path, ROOT)) };
 }
 
 Deno.test("the shipped recordings answer for every npm package that this repository locks", async () => {
-  const set = loadFixtures([await read(`${FOLDER}/osv_query.json`), await read(`${FOLDER}/npm_metadata.json`)]);
+  const set = loadFixtures([await read(`${FOLDER}/osv.json`), await read(`${FOLDER}/npm.json`)]);
   const { npm } = JSON.parse((await read("deno.lock")).text) as { npm: Record<string, { integrity: string }> };
   const missing: string[] = [];
   for (const [key, { integrity }] of Object.entries(npm)) {
