@@ -14,7 +14,7 @@ import { hasHiddenCharacter, type TextProblem } from "./path.ts";
 const MAX_PATTERN = 1024;
 
 /** Most components of a pattern: a state for each fits one number, with one before the first and one behind the last. */
-const MAX_PARTS = 28;
+export const MAX_PARTS = 28;
 
 /** Folders at the top of a file system whose name in front of a pattern means that an absolute path was meant. */
 const SYSTEM_FOLDERS = new Set(
@@ -138,14 +138,7 @@ function matchParts(parts: readonly Part[], path: readonly string[], folderOnly:
   const accept = 1 << parts.length;
   let states = closure(parts, 1);
   for (const [index, component] of path.entries()) {
-    let next = 0;
-    for (const [state, part] of parts.entries()) {
-      const bit = 1 << state;
-      if ((states & bit) === 0) continue;
-      if (part === "folders") next |= bit;
-      else if (part === "any" || matchAtoms(part.atoms, component)) next |= bit << 1;
-    }
-    states = closure(parts, next);
+    states = closure(parts, step(parts, states, component));
     if ((states & accept) !== 0 && (!folderOnly || index < path.length - 1)) return true;
     if (states === 0) return false;
   }
@@ -161,8 +154,30 @@ function closure(parts: readonly Part[], states: number): number {
   return closed;
 }
 
+/** Whether a pattern matches a path to its end; a folder that matches does not bring along what lies below it. */
+export function matchesWhole(parts: readonly Part[], path: readonly string[]): boolean {
+  let states = closure(parts, 1);
+  for (const component of path) {
+    states = closure(parts, step(parts, states, component));
+    if (states === 0) return false;
+  }
+  return (states & (1 << parts.length)) !== 0;
+}
+
+/** The states behind one more component. */
+function step(parts: readonly Part[], states: number, component: string): number {
+  let next = 0;
+  for (const [state, part] of parts.entries()) {
+    const bit = 1 << state;
+    if ((states & bit) === 0) continue;
+    if (part === "folders") next |= bit;
+    else if (part === "any" || matchAtoms(part.atoms, component)) next |= bit << 1;
+  }
+  return next;
+}
+
 /** Greedy matching with one point of return, the latest star: at most the product of both lengths. */
-function matchAtoms(atoms: readonly Atom[], text: string): boolean {
+export function matchAtoms(atoms: readonly Atom[], text: string): boolean {
   let atom = 0;
   let at = 0;
   let starAtom = -1;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import ignore from "ignore";
+import { type IgnoreRule, parseIgnoreRule } from "./ignore_rule.ts";
 import { isPathError, isStillAt, readUpTo } from "./path_proof.ts";
 
 /** Largest `.gitignore` that is read, in bytes; the largest published ones hold about 10 KiB. */
@@ -16,7 +16,7 @@ export interface IgnoreScope {
   ignores(path: string): boolean;
   /**
    * The scope of a folder below, with the rules of its own `.gitignore` added. `undefined` when that file is there but
-   * cannot be taken into account (too large, unreadable): the folder must then be treated as ignored.
+   * cannot be taken into account (too large, unreadable, a rule of too many components): the folder must then be treated as ignored.
    */
   enter(folder: string, gitignore: string): IgnoreScope | undefined;
 }
@@ -26,15 +26,42 @@ export function rootIgnoreScope(): IgnoreScope {
   return scopeOf([]);
 }
 
-function scopeOf(lines: readonly string[]): IgnoreScope {
-  const rules = ignore({ ignorecase: false, allowRelativePaths: true }).add(lines);
+/** A rule, and how many folders lie above its file. */
+interface PlacedRule {
+  readonly rule: IgnoreRule;
+  readonly depth: number;
+}
+
+function scopeOf(rules: readonly PlacedRule[]): IgnoreScope {
   return {
-    ignores: (path) => lines.length > 0 && rules.ignores(path),
+    ignores: (path) => {
+      const isFolder = path.endsWith("/");
+      const components = (isFolder ? path.slice(0, -1) : path).split("/");
+      // The last rule that matches decides; the rules of deeper files come later.
+      const placed = rules.findLast(({ rule, depth }) =>
+        rule.matches(depth === 0 ? components : components.slice(depth), isFolder)
+      );
+      return placed !== undefined && !placed.rule.negated;
+    },
     enter: (folder, gitignore) => {
       const text = readIgnoreFile(gitignore);
-      return text === undefined ? undefined : scopeOf([...lines, ...anchorRules(text, folder)]);
+      if (text === undefined) return undefined;
+      const own = parseIgnoreFile(text);
+      if (own === undefined) return undefined;
+      const depth = folder === "" ? 0 : folder.split("/").length;
+      return scopeOf([...rules, ...own.map((rule) => ({ rule, depth }))]);
     },
   };
+}
+
+/** The rules of a file; `undefined` if it holds one that cannot be taken into account. */
+function parseIgnoreFile(text: string): readonly IgnoreRule[] | undefined {
+  try {
+    return text.split(/\r?\n/).flatMap((line) => parseIgnoreRule(line) ?? []);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** `""` for a link, as git does: the file it leads to is not part of the tree. */
@@ -51,39 +78,4 @@ function readIgnoreFile(path: string): string | undefined {
     if (isPathError(error)) return undefined;
     throw error;
   }
-}
-
-/**
- * Rewrites the rules of a nested `.gitignore` so that they mean the same at the root of the tree. `folder` is relative
- * to it, without a slash at the end, and empty for the root itself.
- */
-export function anchorRules(text: string, folder: string): string[] {
-  const prefix = folder === "" ? "" : "/" + escapeGlob(folder);
-  const rules: string[] = [];
-  for (const line of text.split(/\r?\n/)) {
-    if (line.startsWith("#")) continue;
-    const rule = trimTrailingSpaces(line);
-    if (rule === "" || prefix === "") {
-      if (rule !== "") rules.push(rule);
-      continue;
-    }
-    const negated = rule.startsWith("!");
-    const body = negated ? rule.slice(1) : rule;
-    // A slash at the start or in the middle ties a rule to its folder; without one it holds at any depth below.
-    const tied = body.slice(0, -1).includes("/");
-    const anchored = tied ? `${prefix}/${body.replace(/^\//, "")}` : `${prefix}/**/${body}`;
-    rules.push(negated ? "!" + anchored : anchored);
-  }
-  return rules;
-}
-
-/** Makes every character of a path stand for itself in a glob. */
-export function escapeGlob(path: string): string {
-  return path.replace(/[\\*?[\] !#]/g, "\\$&");
-}
-
-function trimTrailingSpaces(line: string): string {
-  let end = line.length;
-  while (end > 0 && line[end - 1] === " " && line[end - 2] !== "\\") end--;
-  return line.slice(0, end);
 }
