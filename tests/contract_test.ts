@@ -289,6 +289,8 @@ function accepts(schema: JsonObject, value: Json): boolean {
 const isObject = (value: Json): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+const kindOf = (value: Json): string => typeof value;
+
 /** Code points, as JSON Schema counts. */
 const lengthOf = (value: string): number => [...value].length;
 
@@ -308,7 +310,7 @@ const KEYWORDS: Readonly<Record<string, (rule: Json, value: Json, schema: JsonOb
       ? Number.isInteger(value)
       : rule === "null"
       ? value === null
-      : rule === typeof value,
+      : kindOf(value) === rule,
   minimum: (rule, value) => typeof value !== "number" || value >= Number(rule),
   maximum: (rule, value) => typeof value !== "number" || value <= Number(rule),
   minLength: (rule, value) => typeof value !== "string" || lengthOf(value) >= Number(rule),

@@ -16,7 +16,8 @@ const LOCKDOWN_OPTIONS = {
   reporting: "none",
   unhandledRejectionTrapping: "none",
   regExpTaming: "safe",
-  localeTaming: "safe",
+  // The same order and the same numbers as in a process; the locale is that of a cleared environment.
+  localeTaming: "unsafe",
   consoleTaming: "unsafe",
   // Data of an agent may have any key: assigning `constructor` or `toString` must work as before.
   overrideTaming: "severe",

@@ -71,7 +71,8 @@ function spawn(argv: readonly string[], env: Readonly<Record<string, string>>): 
     stdout: "null",
     stderr: "piped",
     clearEnv: true,
-    env: { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...env },
+    // One time zone, so that the same run prints the same dates on every machine.
+    env: { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", TZ: "UTC", ...env },
     detached: true,
     cwd: "/",
   }).spawn();

@@ -23,7 +23,7 @@ const HOSTILE: Readonly<Record<string, string>> = {
 };
 
 /** What the two processes may be told: where Deno's cache is, and what the launcher says itself. */
-const KNOWN = new Set(["DENO_DIR", "TWOKEY_CANARY", "DENO_NO_UPDATE_CHECK", "NO_COLOR", "PWD"]);
+const KNOWN = new Set(["DENO_DIR", "TWOKEY_CANARY", "DENO_NO_UPDATE_CHECK", "NO_COLOR", "TZ", "PWD"]);
 
 const AGENT = `emit({ kind: "slept", ...(await callTool("slow", { delay_ms: 300 })) });\n`;
 
