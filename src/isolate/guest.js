@@ -58,7 +58,8 @@ class NotPlain extends Error {
  */
 export function makeGuest(powers, start) {
   const { post, log, isProxy, setTimer, clearTimer, RealDate } = powers;
-  const { getPrototypeOf, getOwnPropertyDescriptor, freeze, keys: keysOf } = Object;
+  const { create: createObject, getPrototypeOf, setPrototypeOf, getOwnPropertyDescriptor, freeze, keys: keysOf } =
+    Object;
   const { ownKeys } = Reflect;
   const { stringify, parse } = JSON;
   const { isArray } = Array;
@@ -157,7 +158,7 @@ export function makeGuest(powers, start) {
       copy[i] = copyPlain(descriptor.value, `${path}/${i}`, depth + 1, above);
     }
     if (ownKeys(input).length !== length + 1) throw new NotPlain(path, "an array with named properties");
-    Object.setPrototypeOf(copy, null);
+    setPrototypeOf(copy, null);
     return copy;
   }
 
@@ -168,7 +169,7 @@ export function makeGuest(powers, start) {
    * @param {Set<object>} above
    */
   function copyObject(input, path, depth, above) {
-    const copy = Object.create(null);
+    const copy = createObject(null);
     for (const key of ownKeys(input)) {
       if (typeof key === "symbol") throw new NotPlain(path, "a symbol key");
       const at = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
@@ -188,9 +189,31 @@ export function makeGuest(powers, start) {
     return stringify(copyPlain(input, "", 0, new Set()));
   }
 
+  /**
+   * Prints a head. Without a prototype, so that a `toJSON` which the agent gave to all objects changes nothing.
+   *
+   * @param {Record<string, unknown>} fields
+   * @returns {string}
+   */
+  function headText(fields) {
+    return stringify(withoutPrototype(fields));
+  }
+
+  /** @param {Record<string, unknown>} fields */
+  function withoutPrototype(fields) {
+    const copy = createObject(null);
+    for (const key of keysOf(fields)) {
+      const field = fields[key];
+      copy[key] = typeof field === "object" && field !== null
+        ? withoutPrototype(/** @type {Record<string, unknown>} */ (field))
+        : field;
+    }
+    return copy;
+  }
+
   /** @param {string} surface */
   function refuseClosed(surface) {
-    post(stringify({ op: "closed", surface }));
+    post(headText({ op: "closed", surface }));
     return new Error(`agent compartment closed: ${surface}`);
   }
 
@@ -205,7 +228,7 @@ export function makeGuest(powers, start) {
     const id = nextId++;
     return new Promise((resolve, reject) => {
       waiting.set(id, tool === undefined ? { resolve, reject } : { resolve, reject, tool });
-      const text = stringify({ ...head, id });
+      const text = headText({ ...head, id });
       post(body === undefined ? text : `${text}\t${body}`);
     });
   }
@@ -339,7 +362,7 @@ export function makeGuest(powers, start) {
       status: failure.status,
       ...(failure.error === undefined ? {} : { error: describeError(failure.error) }),
     };
-    post(value === undefined ? stringify(head) : `${stringify(head)}\t${value}`);
+    post(value === undefined ? headText(head) : `${headText(head)}\t${value}`);
   }
 
   /** Ends the run once the module is done and nothing is left to wait for. Called after the microtasks of a turn. */
@@ -447,7 +470,12 @@ function makeConsole(log, encode) {
       if (input instanceof Error) return `${input.stack || `${input.name}: ${input.message}`}`;
       return encode(input);
     } catch {
+      // not plain data
+    }
+    try {
       return String(input);
+    } catch {
+      return "[an object that cannot be shown]";
     }
   };
   /** @param {unknown[]} inputs */
