@@ -6,7 +6,7 @@
  */
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes (FIPS 180-4, 4.2.2). */
-const K = new Uint32Array([
+const K = new Int32Array([
   ...[0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5],
   ...[0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174],
   ...[0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da],
@@ -32,8 +32,8 @@ export type Sha256 = (data: Uint8Array<ArrayBuffer> | string) => string;
  */
 export function sha256Now(data: Uint8Array<ArrayBuffer> | string): string {
   const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
-  const state = new Uint32Array(START);
-  const words = new Uint32Array(BLOCK);
+  const state = new Int32Array(START);
+  const words = new Int32Array(BLOCK);
   const whole = bytes.length - bytes.length % BLOCK;
   for (let at = 0; at < whole; at += BLOCK) compress(state, words, { bytes, at });
   // The end: what is left, a 1 bit, zeros, and the length in bits in the last eight bytes.
@@ -46,7 +46,7 @@ export function sha256Now(data: Uint8Array<ArrayBuffer> | string): string {
   view.setUint32(tail.length - 4, bytes.length << 3);
   for (let at = 0; at < tail.length; at += BLOCK) compress(state, words, { bytes: tail, at });
   let digits = "";
-  for (const word of state) digits += word.toString(16).padStart(8, "0");
+  for (const word of state) digits += (word >>> 0).toString(16).padStart(8, "0");
   return digits;
 }
 
@@ -90,30 +90,30 @@ export async function loadFastSha256(): Promise<Sha256> {
   return (data) => hash("sha256", data, "hex");
 }
 
-/** FIPS 180-4, 6.2.2. Numbers of an array of 32-bit words are always there: `?? 0` is for the type checker alone. */
+/**
+ * One block (FIPS 180-4, 6.2.2). Written out, because most of its life this runs before any compiler has seen it. A
+ * 32-bit word of an array is always there, which the type checker cannot know.
+ */
 function compress(
-  state: Uint32Array,
-  words: Uint32Array,
+  state: Int32Array,
+  words: Int32Array,
   { bytes, at }: { readonly bytes: Uint8Array; readonly at: number },
 ): void {
-  for (let i = 0; i < 16; i++) {
-    const from = at + 4 * i;
-    words[i] = ((bytes[from] ?? 0) << 24) | ((bytes[from + 1] ?? 0) << 16) | ((bytes[from + 2] ?? 0) << 8) |
-      (bytes[from + 3] ?? 0);
-  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset + at, BLOCK);
+  for (let i = 0; i < 16; i++) words[i] = view.getInt32(4 * i);
   for (let i = 16; i < 64; i++) {
-    const w15 = words[i - 15] ?? 0;
-    const w2 = words[i - 2] ?? 0;
-    const s0 = rotate(w15, 7) ^ rotate(w15, 18) ^ (w15 >>> 3);
-    const s1 = rotate(w2, 17) ^ rotate(w2, 19) ^ (w2 >>> 10);
-    words[i] = (words[i - 16] ?? 0) + s0 + (words[i - 7] ?? 0) + s1;
+    const x = words[i - 15] as number;
+    const y = words[i - 2] as number;
+    words[i] = ((words[i - 16] as number) + (words[i - 7] as number) +
+      (((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3)) +
+      (((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10))) | 0;
   }
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
   for (let i = 0; i < 64; i++) {
-    const s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
-    const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (K[i] ?? 0) + (words[i] ?? 0)) | 0;
-    const s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
-    const t2 = (s0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+    const t1 = (h + (((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7))) +
+      ((e & f) ^ (~e & g)) + (K[i] as number) + (words[i] as number)) | 0;
+    const t2 = ((((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10))) +
+      ((a & b) ^ (a & c) ^ (b & c))) | 0;
     h = g;
     g = f;
     f = e;
@@ -123,9 +123,5 @@ function compress(
     b = a;
     a = (t1 + t2) | 0;
   }
-  for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = (state[i] ?? 0) + word;
-}
-
-function rotate(word: number, by: number): number {
-  return (word >>> by) | (word << (32 - by));
+  for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i] = ((state[i] as number) + word) | 0;
 }

@@ -14,6 +14,7 @@ import { compileLoaded } from "../policy/compile_file.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { placesOf } from "../policy/places.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
+import { makePrivateDir } from "./state_dir.ts";
 import manifestsJson from "../tools/manifests.json" with { type: "json" };
 
 /** The manifests of every shipped tool. */
@@ -72,11 +73,22 @@ export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions =
   const bundle = await bundleAgent({
     entry: agent.startsWith("/") ? agent : `${loaded.base}/${agent}`,
     project: loaded.project,
-    cacheDir: `${places.state}/bundles`,
+    cacheDir: await bundleDir(places),
     onProgress: options.onProgress,
   });
   const plan = compile({ loaded, manifests: MANIFESTS, facts: await factsLater, modules: bundle.modules });
   return { loaded, places, plan, code: bundle.code };
+}
+
+/** The folder of finished bundles; `undefined` where it cannot be made, which costs time only. */
+async function bundleDir({ state }: Places): Promise<string | undefined> {
+  const dir = `${state}/bundles`;
+  try {
+    await makePrivateDir(dir);
+    return dir;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads the recorded answers that a plan names and checks their form. @throws {DataError} If one is wrong. */
