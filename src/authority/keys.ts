@@ -130,12 +130,13 @@ export const KEY_TABLE: readonly KeyRow[] = Object.freeze(
       key1: true,
       key2: true,
       why:
-        "in its process or worker agent code has no permission (a compartment has key 2 only); its realm has no Deno",
+        "an agent's process or worker has no permission at all (in a compartment it has the host's); its realm has no name to act with",
     }),
     row("forge_record", "forge or alter a record of the audit log", {
       key1: true,
       key2: true,
-      why: "the launcher alone has the file and numbers the records; no frame of an agent is a record",
+      why: "the launcher alone has the file and numbers the records; no frame of an agent is a record " +
+        "(in a worker or compartment key 2 only: Deno knows no files that are already open)",
     }),
   ] satisfies readonly KeyRow[]).map((entry) => Object.freeze(entry)),
 );

@@ -143,7 +143,10 @@ export function judgeControls({ isolations, attested, ipv4 }: Measured): Readonl
     }),
     clone_payload_bytes: control("enforced", {
       held: cross.every((one) => one),
-      evidence: "arguments came back as copies, and more bytes than the budget did not cross",
+      evidence: `arguments came back as copies: ${
+        unique(agents.map((agent) => String(agent?.copied ?? "untried")))
+      }; ` +
+        `more bytes than their budget: ${unique(agents.map((agent) => agent?.overArgs ?? "untried"))}`,
     }),
     tool_payload_budget: control("enforced", {
       held: over.every((outcome) => outcome === "budget"),
@@ -153,10 +156,15 @@ export function judgeControls({ isolations, attested, ipv4 }: Measured): Readonl
       held: attested.length > 0 && attested.every((refused) => (refused?.length ?? 0) > 0),
       evidence: `each host was refused: ${unique(attested.flatMap((refused) => refused ?? ["nothing"]))}`,
     }),
-    ipv4_binding: control("bound", { held: ipv4, evidence: "the client of the network tools failed to try IPv6" }),
+    ipv4_binding: control("bound", {
+      held: ipv4,
+      evidence: ipv4 ? "the client of the network tools failed to try IPv6" : "a host did not prove it",
+    }),
     audit_log: control("authentic", {
       held: all.every(([, { logAuthentic }]) => logAuthentic),
-      evidence: "the log of each probe run verifies against its head",
+      evidence: `logs that verify against their heads: ${
+        all.filter(([, { logAuthentic }]) => logAuthentic).length
+      } of ${all.length}`,
     }),
     process_bounds: control("enforced", {
       held: processBounds.length === 0,

@@ -33,7 +33,7 @@ const BUDGETS: Partial<Budgets> = {
   toolArgBytes: 4096,
   toolResultBytes: 1024,
   toolTimeoutMs: 5000,
-  wallMs: 5000,
+  wallMs: 15_000,
   cpuMs: 4000,
   heapMb: 128,
   rssMb: 512,

@@ -242,6 +242,35 @@ worker.onmessage = () => { file.close(); Deno.exit(0); };`;
   }
 });
 
+Deno.test("key 2 alone keeps agent code inside a process that may do anything", async () => {
+  await inWorld(async (world) => {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "-A",
+        "--quiet",
+        "--no-config",
+        "--v8-flags=--disallow-code-generation-from-strings",
+        `${HERE}../../src/isolate/process_boot.js`,
+        String(Deno.pid),
+        "kernel",
+      ],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+      env: { DENO_DIR: `${world.dir}/deno` },
+    }).spawn();
+    const start = { context: "{}", controls: "{}", now: 1, seed: "00".repeat(16) };
+    const source = `data:text/javascript;charset=utf-8,${encodeURIComponent(await agent("hostile_agent.js"))}`;
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(`${JSON.stringify([start, source])}\n`));
+    const { stdout, stderr } = await child.output();
+    await writer.close().catch(() => {});
+    const last = new TextDecoder().decode(stdout).split("\n").find((line) => line.startsWith('{"op":"end"'));
+    assert.equal(last, '{"op":"end","status":"ok"}\t{}', new TextDecoder().decode(stderr));
+  });
+});
+
 interface Forged {
   readonly frames?: readonly string[];
   readonly hex?: readonly string[];

@@ -121,6 +121,27 @@ Deno.test("key 2 alone stops what the table says, and nothing else", async () =>
   assert.equal(await reachesPrivate("key 2"), !maybeKeyRow("connect_private")?.key2);
 });
 
+Deno.test("what a policy grants works under either key, so that a refusal means something", async () => {
+  for (const keys of ["shipped", "both", "key 2"] as const) {
+    const world = await makeWorld();
+    try {
+      const made = await make(world, {
+        keys,
+        calls: [
+          { tool: "readFile", args: { path: "docs/a.md" } },
+          { tool: "writeArtifact", args: { path: "docs/new.txt", content: "new" } },
+          { tool: "osv.query", args: { package: { ecosystem: "npm", name: "lodash" } } },
+          { tool: "echo", args: { a: 1 } },
+        ],
+      });
+      assert.deepEqual(made.map(({ outcome, code }) => [outcome, code]), made.map(() => [undefined, undefined]), keys);
+      assert.equal(await Deno.readTextFile(`${world.project}/docs/new.txt`), "new");
+    } finally {
+      await world.close();
+    }
+  }
+});
+
 Deno.test("both keys together stop every attempt", async () => {
   assert.deepEqual(await happenings("both", ({ shipped, forged }) => [...shipped, ...forged]), []);
   assert.equal(await reachesPrivate("both"), false);
