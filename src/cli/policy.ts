@@ -11,6 +11,7 @@ import { command, type Context, JSON_FLAG } from "./command.ts";
 import { out, outJson, styleFor } from "./io.ts";
 import type { DiffFlags } from "./policy_diff.ts";
 import type { TestFlags } from "./policy_test.ts";
+import { policyEditRoutes } from "./policy_edit_routes.ts";
 import { findDefaultPolicy } from "./policy_flags.ts";
 
 interface JsonOnly {
@@ -276,6 +277,7 @@ export const policyRoutes = buildRouteMap<string, Context>({
       },
       func: command(lock),
     }),
+    ...policyEditRoutes,
   },
-  docs: { brief: "Check, explain, compile and lock policies" },
+  docs: { brief: "Check, explain, test, compare, edit and lock policies" },
 });
