@@ -4,13 +4,13 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import type { Json, JsonObject } from "../json.ts";
-import { utf8Length } from "../json.ts";
+import { type JsonObject, utf8Length } from "../json.ts";
 import type { Isolate } from "../isolate/isolate.ts";
-import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
+import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
 import { call, type CallHost, type Outcome } from "./call.ts";
+import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
 const MAX_KEY = 1024;
@@ -357,47 +357,4 @@ const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", 
 /** Budgets that end the run, not only the call. */
 function isRunBudget(code: string): boolean {
   return code === "tool_calls" || code === "total_arg_bytes" || code === "total_result_bytes";
-}
-
-interface Head {
-  readonly op: unknown;
-  readonly id?: unknown;
-  readonly name?: unknown;
-  readonly bad?: unknown;
-  readonly key?: unknown;
-  readonly do?: unknown;
-  readonly surface?: unknown;
-  readonly status?: unknown;
-  readonly error?: unknown;
-  readonly bytes?: unknown;
-}
-
-function parseHead(text: string): Head | undefined {
-  const copied = copyIn(text);
-  if (!copied.ok || typeof copied.value !== "object" || copied.value === null || Array.isArray(copied.value)) {
-    return undefined;
-  }
-  return copied.value as unknown as Head;
-}
-
-function isId(id: unknown): id is number {
-  return typeof id === "number" && Number.isSafeInteger(id) && id > 0;
-}
-
-function refusalOf(bad: unknown): CopyRefusal | undefined {
-  if (typeof bad !== "object" || bad === null) return undefined;
-  const { path, reason } = bad as Record<string, unknown>;
-  if (typeof path !== "string" || typeof reason !== "string") return undefined;
-  return { path: path.slice(0, 1000).toWellFormed(), reason: reason.slice(0, 200).toWellFormed() };
-}
-
-function errorOf(error: unknown): JsonObject {
-  const kept: Record<string, Json> = {};
-  if (typeof error !== "object" || error === null) return kept;
-  const limits = { name: 200, message: 2001, stack: 8001 };
-  for (const [key, max] of Object.entries(limits)) {
-    const text = (error as Record<string, unknown>)[key];
-    if (typeof text === "string") kept[key] = text.slice(0, max).toWellFormed();
-  }
-  return kept;
 }

@@ -6,6 +6,8 @@
  * module cache to transpile into and the worker gets it as text. Nothing here is a wall: the host checks every byte that
  * this code, or an agent in its place, sends.
  *
+ * Long on purpose: what a worker is started from is text, and what crosses the membrane is read in one place.
+ *
  * A line is a JSON head, and for most operations a tab and a JSON body: `{"op":"call","id":1,"name":"echo"}\t{"a":1}`.
  *
  * @module

@@ -12,6 +12,7 @@ import type { Json, JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { type ChannelPaths, type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
+import { agentDeath, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
 import { type BaseSystem, spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
@@ -362,17 +363,6 @@ class Run {
   }
 }
 
-/** Why an agent's process ended without a last word. */
-function agentDeath(status: Deno.CommandStatus): string {
-  if (isOutOfMemory(status)) return "memory_exceeded";
-  return status.signal === "SIGXCPU" || status.signal === "SIGKILL" ? "agent_killed" : "agent_crash";
-}
-
-/** V8 ends a process that runs out of heap with a trap. */
-function isOutOfMemory({ signal, code }: Deno.CommandStatus): boolean {
-  return signal === "SIGTRAP" || signal === "SIGILL" || signal === "SIGABRT" || code === 133;
-}
-
 function hostArgs({ channels }: LaunchOptions): readonly string[] {
   const { records, answers, agentToHost, hostToAgent } = channels;
   return [records, answers, agentToHost, hostToAgent, String(Deno.pid)];
@@ -391,11 +381,6 @@ function concat(chunks: readonly Uint8Array[]): Uint8Array {
     at += chunk.length;
   }
   return whole;
-}
-
-/** Whether an error means that a control is missing, not that the run went wrong. */
-export function isControlFault(code: string): boolean {
-  return code.startsWith("control_") || code.startsWith("attest_") || code === "gate_fault";
 }
 
 /** Fails where a required helper of the base system is missing. */
