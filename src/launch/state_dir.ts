@@ -55,15 +55,28 @@ export async function makeDir(path: string, options: { readonly above: string; r
 /** The key that authenticates cache envelopes: 64 hexadecimal digits, made on first use, readable by the user alone. */
 export async function cacheKey(state: string): Promise<string> {
   const path = `${state}/cache.key`;
+  const known = await readKey(path);
+  if (known !== undefined) return known;
+  // A link appears with its content: whoever starts at the same time never reads half a key, and both use the same one.
+  const draft = `${path}.${crypto.randomUUID()}`;
   try {
-    const made = crypto.getRandomValues(new Uint8Array(KEY_BYTES));
-    await Deno.writeFile(path, made, { createNew: true, mode: 0o600 });
-    return made.toHex();
+    await Deno.writeFile(draft, crypto.getRandomValues(new Uint8Array(KEY_BYTES)), { createNew: true, mode: 0o600 });
+    await Deno.link(draft, path);
   } catch (cause) {
     if (!(cause instanceof Deno.errors.AlreadyExists)) throw wrong("the cache key cannot be written", cause);
+  } finally {
+    await Deno.remove(draft).catch(() => {});
   }
-  const info = await Deno.lstat(path);
-  const bytes = info.isFile ? await Deno.readFile(path) : new Uint8Array();
+  const made = await readKey(path);
+  if (made === undefined) throw wrong("the cache key went away");
+  return made;
+}
+
+/** `undefined` where there is none. @throws {AuditError} If there is something else in its place. */
+async function readKey(path: string): Promise<string | undefined> {
+  const info = await lstatOrUndefined(path);
+  if (info === undefined) return undefined;
+  const bytes = info.isFile && info.size === KEY_BYTES ? await Deno.readFile(path) : new Uint8Array();
   if (bytes.length !== KEY_BYTES) throw wrong("the cache key is not one; remove it");
   return bytes.toHex();
 }
@@ -72,7 +85,7 @@ async function lstatOrUndefined(path: string): Promise<Deno.FileInfo | undefined
   try {
     return await Deno.lstat(path);
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
     throw error;
   }
 }
