@@ -12,28 +12,46 @@ type Route = Command<Context> | RouteMap<Context>;
 
 /** Every command, with its line in the help. */
 const COMMANDS: Readonly<Record<string, { readonly brief: string; load(): Promise<Route> }>> = {
-  run: { brief: "Run an agent under its policy", load: async () => (await import("./run.ts")).runCommand },
+  run: {
+    brief: "Run an agent under its policy",
+    load: async () => (await lazy<typeof import("./run.ts")>("./run.ts")).runCommand,
+  },
   call: {
     brief: "Run one tool call through the whole path",
-    load: async () => (await import("./call.ts")).callCommand,
+    load: async () => (await lazy<typeof import("./call.ts")>("./call.ts")).callCommand,
   },
   policy: {
     brief: "Check, explain, compile and lock policies",
-    load: async () => (await import("./policy.ts")).policyRoutes,
+    load: async () => (await lazy<typeof import("./policy.ts")>("./policy.ts")).policyRoutes,
   },
-  tool: { brief: "List and describe the tools", load: async () => (await import("./tool.ts")).toolRoutes },
-  init: { brief: "Start a project from a template", load: async () => (await import("./init.ts")).initCommand },
+  tool: {
+    brief: "List and describe the tools",
+    load: async () => (await lazy<typeof import("./tool.ts")>("./tool.ts")).toolRoutes,
+  },
+  init: {
+    brief: "Start a project from a template",
+    load: async () => (await lazy<typeof import("./init.ts")>("./init.ts")).initCommand,
+  },
   doctor: {
     brief: "Try out what holds on this machine",
-    load: async () => (await import("./doctor.ts")).doctorCommand,
+    load: async () => (await lazy<typeof import("./doctor.ts")>("./doctor.ts")).doctorCommand,
   },
   replay: {
     brief: "Sum up a run from its log, or compare two",
-    load: async () => (await import("./replay.ts")).replayCommand,
+    load: async () => (await lazy<typeof import("./replay.ts")>("./replay.ts")).replayCommand,
   },
-  audit: { brief: "Verify a log", load: async () => (await import("./audit.ts")).auditRoutes },
-  history: { brief: "List the runs of a project", load: async () => (await import("./history.ts")).historyCommand },
-  hash: { brief: "Digest files as policies and locks do", load: async () => (await import("./hash.ts")).hashCommand },
+  audit: {
+    brief: "Verify a log",
+    load: async () => (await lazy<typeof import("./audit.ts")>("./audit.ts")).auditRoutes,
+  },
+  history: {
+    brief: "List the runs of a project",
+    load: async () => (await lazy<typeof import("./history.ts")>("./history.ts")).historyCommand,
+  },
+  hash: {
+    brief: "Digest files as policies and locks do",
+    load: async () => (await lazy<typeof import("./hash.ts")>("./hash.ts")).hashCommand,
+  },
 };
 
 const DESCRIPTION = [
@@ -60,8 +78,13 @@ export async function main(args: readonly string[]): Promise<number> {
   return typeof exitCode === "number" && exitCode !== 0 ? EXIT.ended : context.exit;
 }
 
+/** Loads a module. Its path is a value, so that the runtime does not read the modules of every other command as well. */
+function lazy<M>(path: `./${string}.ts`): Promise<M> {
+  return import(path);
+}
+
 async function defaultWords(): Promise<readonly string[]> {
-  const { findDefaultPolicy } = await import("./policy_flags.ts");
+  const { findDefaultPolicy } = await lazy<typeof import("./policy_flags.ts")>("./policy_flags.ts");
   return await findDefaultPolicy() === undefined ? ["--help"] : ["run"];
 }
 
