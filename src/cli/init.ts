@@ -13,8 +13,9 @@ import { tableLines } from "../report/table.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import manifestsJson from "../tools/manifests.json" with { type: "json" };
 import { command, type Context, JSON_FLAG } from "./command.ts";
+import { canAsk, confirmed } from "./confirm.ts";
 import { addToConfig, type ConfigEntry } from "./deno_config.ts";
-import { err, out, outJson, styleFor } from "./io.ts";
+import { out, outJson, styleFor } from "./io.ts";
 import { fromTemplate, type Template, TEMPLATES } from "./templates.ts";
 import { type PlannedWrite, writeFiles } from "./write_files.ts";
 
@@ -213,11 +214,8 @@ async function readPlain(path: string, name: string): Promise<string | null> {
 
 /** Asks on a terminal whether files may be replaced; elsewhere nobody can say so. */
 function mayReplace(names: readonly string[], { json }: Flags): boolean {
-  if (json || !Deno.stdin.isTerminal() || !Deno.stderr.isTerminal()) return false;
-  err(`Replace ${names.map((name) => `"${name}"`).join(", ")}? [y/N] `);
-  const bytes = new Uint8Array(64);
-  const read = Deno.stdin.readSync(bytes) ?? 0;
-  return /^y(es)?$/i.test(new TextDecoder().decode(bytes.subarray(0, read)).trim());
+  if (json || !canAsk()) return false;
+  return confirmed(`Replace ${names.map((name) => `"${escapeText(name)}"`).join(", ")}?`);
 }
 
 /** The command that starts twokey from a project. */

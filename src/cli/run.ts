@@ -4,13 +4,14 @@
  * @module
  */
 import { buildCommand } from "@stricli/core";
-import { AuthorityError, DataError, type ExitCode, UsageError } from "../errors.ts";
+import { AuthorityError, DataError, EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { escapeText } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
+import { DeclinedError } from "./confirm.ts";
 import { err, out, outJson, styleFor } from "./io.ts";
 import { findDefaultPolicy, loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
 import { Progress } from "./progress.ts";
@@ -25,23 +26,42 @@ interface Flags extends RunFlags {
 
 async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
   const progress = new Progress({ quiet: flags.json });
-  const run = await runPolicy(() => nameRun(flags, agent), {
+  try {
+    const run = await runNamed(flags, agent, progress);
+    progress.end();
+    await report(flags, run);
+    return run.verdict.exit;
+  } catch (error) {
+    if (!(error instanceof DeclinedError)) throw error;
+    err("nothing was run\n");
+    return EXIT.ok;
+  }
+}
+
+async function runNamed(flags: Flags, agent: string | undefined, progress: Progress): Promise<FinishedRun> {
+  let isLoading = false;
+  return await runPolicy(() => nameRun(flags, agent), {
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     failOnDenial: flags.failOnDenial,
     onProgress: (line) => err(`${line}\n`),
-    onPrepared: async (prepared) => {
+    onPrepared: async (prepared, locked) => {
       const { plan } = prepared;
       if (flags.base !== undefined) await assertBelowBase(flags.base, prepared);
-      if (flags.json) return;
-      const { grantLines } = await import("../report/grants.ts");
-      out(`${grantLines(plan, { style: styleFor(Deno.stdout) }).join("\n")}\n\n`);
+      if (!flags.json) {
+        const { grantLines } = await import("../report/grants.ts");
+        out(`${grantLines(plan, { style: styleFor(Deno.stdout) }).join("\n")}\n\n`);
+      }
+      const { atFirstSight } = await import("./first_sight.ts");
+      return await atFirstSight(prepared, { locked, json: flags.json });
     },
-    onRecord: (body) => progress.saw(body),
+    onRecord: (body) => {
+      // Loaded while the launcher has nothing to do but to wait for the agent.
+      if (!isLoading) loadReporting();
+      isLoading = true;
+      progress.saw(body);
+    },
     onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
   });
-  progress.end();
-  await report(flags, run);
-  return run.verdict.exit;
 }
 
 /** The policy that the command line names, and whether its lock holds. */
@@ -108,12 +128,13 @@ function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
   return { ...loaded, policy: { ...policy, network: live } };
 }
 
+/** Loads what a report is made with. */
+function loadReporting() {
+  return Promise.all([import("../replay/replay.ts"), import("../report/summary.ts"), import("../gate/suggest.ts")]);
+}
+
 async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }: FinishedRun): Promise<void> {
-  const [{ replayAudit }, { summaryLines }, { suggest }] = await Promise.all([
-    import("../replay/replay.ts"),
-    import("../report/summary.ts"),
-    import("../gate/suggest.ts"),
-  ]);
+  const [{ replayAudit }, { summaryLines }, { suggest }] = await loadReporting();
   const summary = await replayAudit(auditPath, { head: end.head });
   if (flags.json) {
     const { status, reason, error, head, inFlight, control } = end;

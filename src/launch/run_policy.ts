@@ -5,6 +5,7 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import { DataError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { assertLocked } from "../policy/lock.ts";
 import { dropGroundwork, execute, type Executed, startGroundwork } from "./execute.ts";
@@ -29,8 +30,11 @@ export interface RunPolicyOptions {
   readonly failOnDenial?: boolean;
   /** Hears one line when something takes long. */
   onProgress?(line: string): void;
-  /** Called with the compiled plan, before anything is started. */
-  onPrepared?(prepared: PreparedRun): void | Promise<void>;
+  /**
+   * Called with the compiled plan and whether its lock was asked for and holds, before anything runs. What it throws
+   * ends the run before it begins; what it returns are further fields of `run_start`.
+   */
+  onPrepared?(prepared: PreparedRun, locked: boolean): JsonObject | void | Promise<JsonObject | void>;
   /** Takes every record, once it is in the log. */
   onRecord?(body: RecordBody): void;
   /** Takes one line of standard error: untrusted, not escaped. */
@@ -59,13 +63,14 @@ export async function runPolicy(
   const groundwork = startGroundwork();
   let prepared: PreparedRun;
   let locked: boolean;
+  let start: JsonObject;
   try {
     const run = await named();
     locked = run.locked;
     assertNothingAdded(run);
     prepared = await prepareRun(run.loaded, options.onProgress === undefined ? {} : { onProgress: options.onProgress });
     if (locked) await assertLocked(prepared);
-    await options.onPrepared?.(prepared);
+    start = await options.onPrepared?.(prepared, locked) ?? {};
   } catch (error) {
     await dropGroundwork(groundwork);
     throw error;
@@ -74,7 +79,7 @@ export async function runPolicy(
   const executed = await execute(prepared, {
     groundwork,
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
-    start: { command: "run", locked },
+    start: { ...start, command: "run", locked },
     onRecord: (body) => {
       tally.saw(body);
       options.onRecord?.(body);
