@@ -24,6 +24,7 @@ export const DENIAL_CODES = Object.freeze({
   artifact_root_not_configured: "the policy names no write root",
   protected_path: "the place is protected: no policy can make it writable",
   endpoint_not_granted: "the endpoint is not one of this tool's",
+  repository_not_granted: "the repository is not one that the policy names",
   gate_deny_rule: "a deny rule of the policy matches",
   approval_required: "a rule asks for an approval, and nobody is there to give it",
   not_in_request: "the tool reached for something that it did not ask for",

@@ -22,6 +22,9 @@ export interface RunFlags {
   readonly namedNetworkCacheMaxAgeMs?: number;
   readonly namedNetworkCacheMaxEntries?: number;
   readonly namedNetworkRetryAttempts?: number;
+  readonly githubRepo?: readonly string[];
+  readonly githubTokenEnv?: string;
+  readonly secret?: readonly string[];
   readonly maxToolArgBytes?: number;
   readonly maxToolResultBytes?: number;
   readonly toolTimeoutMs?: number;
@@ -51,6 +54,9 @@ export const RUN_FLAGS = {
   namedNetworkCacheMaxAgeMs: count("Age in milliseconds at which a kept answer is stale", "ms"),
   namedNetworkCacheMaxEntries: count("Kept answers for each tool, at most", "n"),
   namedNetworkRetryAttempts: count("Further tries of a request that failed in passing, 0 to 3", "n"),
+  githubRepo: many("Repository that the github tools may read: owner/name, or owner/*", "repo"),
+  githubTokenEnv: one("Variable that holds the token of the github tools", "variable"),
+  secret: many("Variable that holds the credential of one tool: <tool>=<variable>", "tool=variable"),
   maxToolArgBytes: count("UTF-8 bytes of one call's arguments, at most", "bytes"),
   maxToolResultBytes: count("UTF-8 bytes of one call's result, at most", "bytes"),
   toolTimeoutMs: count("Deadline of one call in milliseconds", "ms"),

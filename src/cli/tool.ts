@@ -50,7 +50,7 @@ function list({ json }: JsonOnly): ExitCode {
       duration(tool.timeout.default_ms),
       tool.grant_requirements.map(({ flag }) => flag).join(" "),
       tool.endpoints.map(withRegistry).join(" ") || "none",
-      tool.credential ?? "none",
+      credentialText(tool),
     ]),
   );
   out(`${[styleFor(Deno.stdout).heading(head), ...rows].join("\n")}\n\n`);
@@ -75,7 +75,7 @@ function describeLines(tool: ToolDescription): string[] {
     `isolations  ${tool.isolations.join(", ")}`,
     `timeout     ${duration(tool.timeout.default_ms)} by default; ${tool.timeout.policy} or ${tool.timeout.flag}`,
     `endpoint    ${tool.endpoints.map(withRegistry).join(", ") || "none"}`,
-    `credential  ${tool.credential ?? "none"}`,
+    `credential  ${credentialText(tool)}`,
     ...tool.grant_requirements.flatMap(({ flag, policy }, i) => [
       `${i === 0 ? "grant     " : "          "}  ${policy}`,
       `            or the flag ${flag}`,
@@ -89,6 +89,11 @@ function describeLines(tool: ToolDescription): string[] {
     `residual    ${tool.residual_owner}`,
     `digest      ${tool.digest}`,
   ];
+}
+
+function credentialText({ credential }: ToolDescription): string {
+  if (credential === null) return "none";
+  return `${credential.optional ? "optional" : "required"}: ${credential.flags.join(" or ")}`;
 }
 
 function maybeDescribe(name: string): ToolDescription | undefined {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { admitsRepository, isRepositoryPart } from "../authority/repository.ts";
 import type { Plan, PlannedTool } from "../plan/plan.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import type { Verdict } from "./verdict.ts";
@@ -15,7 +16,12 @@ interface Pattern {
   readonly method: string;
   readonly origin: string;
   readonly segments: readonly (string | null)[];
+  /** Whether further segments may follow, each filled in. */
+  readonly isOpen: boolean;
 }
+
+/** What every endpoint of the service `github` begins with; the two segments behind it name the repository. */
+const REPOSITORIES = "repos";
 
 const DENIED: Verdict = Object.freeze({ code: "endpoint_not_granted", rule: null });
 
@@ -35,11 +41,28 @@ export function makeEndpointGate(plan: Plan): EndpointGate {
     if (url.search !== "" || url.hash !== "" || url.href.includes("?") || url.href.includes("#")) return DENIED;
     const segments = url.pathname.split("/").slice(1);
     const fits = (patterns.get(tool) ?? []).some((pattern) =>
-      pattern.method === method && pattern.origin === url.origin && pattern.segments.length === segments.length &&
-      pattern.segments.every((part, index) => part === null ? isSegment(segments[index]) : part === segments[index])
+      pattern.method === method && pattern.origin === url.origin && hasLength(segments, pattern) &&
+      segments.every((segment, index) => {
+        const part = pattern.segments[index] ?? null;
+        return part === null ? isSegment(segment) : part === segment;
+      })
     );
-    return fits ? { granted: tool.rule } : DENIED;
+    if (!fits) return DENIED;
+    return tool.service === "github" ? repository(plan, segments) : { granted: tool.rule };
   };
+}
+
+function hasLength(segments: readonly string[], pattern: Pattern): boolean {
+  const { length } = pattern.segments;
+  return pattern.isOpen ? segments.length >= length : segments.length === length;
+}
+
+/** A tool's endpoints are the same for every repository; which of them may be read, the policy alone says. */
+function repository({ github }: Plan, [first, owner = "", name = ""]: readonly string[]): Verdict {
+  // Percent-encoded names are none: GitHub's have no character that needs it
+  if (first !== REPOSITORIES || !isRepositoryPart(owner) || !isRepositoryPart(name)) return DENIED;
+  const entry = github.repos.find(({ match }) => admitsRepository(match, `${owner}/${name}`));
+  return entry === undefined ? { code: "repository_not_granted", rule: "/github/repos" } : { granted: entry.rule };
 }
 
 function takeApart(method: string, url: string): Pattern {
@@ -48,10 +71,11 @@ function takeApart(method: string, url: string): Pattern {
     method,
     origin: new URL(`https://${authority}/`).origin,
     segments: segments.map((segment) => /^\{[^{}/]+\}$/.test(segment) ? null : segment),
+    isOpen: /^\{\+/.test(segments.at(-1) ?? ""),
   };
 }
 
-/** One filled-in segment: not empty, and no dots however they are encoded. */
-function isSegment(segment: string | undefined): boolean {
-  return segment !== undefined && segment !== "" && !/^(?:\.|%2e){1,2}$/i.test(segment);
+/** One filled-in segment: not empty, and no dots however often they are encoded. */
+function isSegment(segment: string): boolean {
+  return segment !== "" && !/^(?:\.|%(?:25)*2e){1,2}$/i.test(segment);
 }

@@ -14,13 +14,14 @@ const MAX_SEGMENT = 1_024;
 /** How often a segment is percent-decoded in search of a dot segment; deeper nesting is refused. */
 const MAX_DECODES = 4;
 
-const PLACE = /\{([a-z_]+)\}/g;
+const PLACE = /\{(\+?)([a-z_]+)\}/g;
 // deno-lint-ignore no-control-regex -- control characters are what is refused here
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const ORIGIN = /^https:\/\/[a-z0-9.-]+(?::[0-9]+)?\//;
 
 /**
- * Fills the variable parts of an endpoint; each is one path segment and is encoded exactly once.
+ * Fills the variable parts of an endpoint; each is one path segment, or one or more where the declaration says `{+name}`,
+ * and every segment is encoded exactly once.
  *
  * `segments` come from an agent's arguments and may be hostile: dot segments (also percent-encoded, also between encoded
  * slashes), control characters, lone surrogates and backslashes are refused. Every character outside the unreserved set
@@ -37,11 +38,13 @@ export function buildEndpointUrl(endpoint: Endpoint, segments: Readonly<Record<s
     throw new BugError("bug_endpoint", "Cannot build a URL: the endpoint's declaration is not a plain https URL");
   }
   const unused = new Set(Object.keys(segments));
-  const built = template.replaceAll(PLACE, (_whole, name: string) => {
+  const built = template.replaceAll(PLACE, (_whole, plus: string, name: string) => {
     const value = Object.hasOwn(segments, name) ? segments[name] : undefined;
     if (value === undefined) throw new BugError("bug_endpoint", `Cannot build a URL: no value for segment "${name}"`);
     unused.delete(name);
-    return encodeSegment(name, value);
+    if (plus === "") return encodeSegment(name, value);
+    if (value.length > MAX_SEGMENT) throw refuse(name, `must have 1 to ${MAX_SEGMENT} characters, got ${value.length}`);
+    return value.split("/").map((part) => encodeSegment(name, part)).join("/");
   });
   if (unused.size > 0) {
     throw new BugError("bug_endpoint", "Cannot build a URL: a segment was passed that the endpoint does not declare");
@@ -56,9 +59,14 @@ function assertPinned(built: string, template: string, origin: string): void {
   const expected = template.slice(origin.length).split("/");
   const actual = url.pathname.split("/");
   const held = url.href === built && url.origin === origin && url.username === "" && url.password === "" &&
-    url.search === "" && url.hash === "" && actual.length === expected.length &&
+    url.search === "" && url.hash === "" && hasLength(actual, expected) &&
     expected.every((part, i) => part.includes("{") || part === actual[i]);
   if (!held) throw new ToolInputError("tool_invalid_args", "Cannot build a URL: an argument would leave its endpoint");
+}
+
+function hasLength(actual: readonly string[], expected: readonly string[]): boolean {
+  const isOpen = expected.at(-1)?.startsWith("{+") ?? false;
+  return isOpen ? actual.length >= expected.length : actual.length === expected.length;
 }
 
 function encodeSegment(name: string, value: string): string {

@@ -140,6 +140,8 @@ function nothingOf(plan: Plan): Plan {
     fs: { ...plan.fs, read: [], write: [] },
     network: { fixtures: [], cache: null, retryAttempts: 0, proxy: null, ca: null, ipv6: false },
     budgets: budgets as unknown as Budgets,
+    github: { repos: [] },
+    credentials: {},
     env: [],
     unsafe: [],
   };

@@ -5,6 +5,7 @@
  * @module
  */
 import { includes } from "../authority/path_language.ts";
+import { admitsRepository } from "../authority/repository.ts";
 import { canonical } from "../json.ts";
 import { BUDGETS } from "./budgets.ts";
 import { readSet, writeSet } from "./path_sets.ts";
@@ -42,6 +43,12 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...comparePaths(base, head),
     ...compareReach(base, head),
     ...compareNetwork(base, head),
+    ...compareRepositories(base, head),
+    ...compareSets(
+      { subject: "credential", noun: "the credential", rule: "/secrets" },
+      credentialsOf(base),
+      credentialsOf(head),
+    ),
     ...compareSets({ subject: "variable", noun: "the variable", rule: "/network" }, base.env, head.env),
     ...compareGate(base, head),
     ...compareBudgets(base.budgets, head.budgets),
@@ -176,6 +183,18 @@ function compareNetwork({ network: was }: Plan, { network: is }: Plan): Change[]
       is.cache === null ? 0 : is.cache.maxAgeMs ?? Infinity,
     ),
   ];
+}
+
+/** A repository is gained where no entry of the base admits it, in whatever case it is written. */
+function compareRepositories(base: Plan, head: Plan): Change[] {
+  const beyond = (kind: Change["kind"], from: Plan, to: Plan): Change[] =>
+    to.github.repos.filter(({ match }) => !from.github.repos.some((entry) => admitsRepository(entry.match, match)))
+      .map(({ match, rule }) => ({ kind, subject: "repository", text: `the repository ${match}`, rule }));
+  return [...beyond("gained", base, head), ...beyond("lost", head, base)];
+}
+
+function credentialsOf({ credentials }: Plan): string[] {
+  return Object.entries(credentials).map(([tool, { env }]) => `$${env} for ${tool}`);
 }
 
 /** Rules only ever take away: one that is gone is a gain. Rules on paths for every tool are part of the sets. */

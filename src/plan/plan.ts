@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import type { RequirementKind } from "../authority/requirement.ts";
-import type { Endpoint } from "../tool/define.ts";
+import type { CredentialSpec, Endpoint } from "../tool/define.ts";
 
 /** Where agent code runs. */
 export type Isolation = "process" | "worker" | "compartment";
@@ -50,6 +50,10 @@ export interface PlannedTool {
   readonly timeoutMs: number;
   /** Every request the tool may send, by the name the tool uses. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
+  /** The service whose rules hold for the endpoints; `github`: {@linkcode Plan.github} narrows them. */
+  readonly service?: "github";
+  /** How the tool's credential is sent; absent: it takes none. */
+  readonly credential?: CredentialSpec;
   /** JSON Pointer into the policy. */
   readonly rule: string;
 }
@@ -133,6 +137,14 @@ export interface NetworkPlan {
   readonly ipv6: boolean;
 }
 
+/** One entry of the repositories that the GitHub tools may read. */
+export interface RepositoryGrant {
+  /** `owner/name`, or `owner/*` for all of an owner. Compared without case, as GitHub does. */
+  readonly match: string;
+  /** JSON Pointer into the policy. */
+  readonly rule: string;
+}
+
 /** A denial that the policy expects: the run fails when it does not come. */
 export interface ExpectedDenial {
   /** Tool whose call must be denied. */
@@ -181,6 +193,10 @@ export interface Plan {
   };
   /** How granted endpoints are reached; which ones, the tools say. */
   readonly network: NetworkPlan;
+  /** What the GitHub tools may read; nothing, where empty. */
+  readonly github: { readonly repos: readonly RepositoryGrant[] };
+  /** The variable that holds the credential of each tool that has one, by the tool's name; each is also in `env`. */
+  readonly credentials: Readonly<Record<string, { readonly env: string; readonly rule: string }>>;
   /** Rules that narrow the grants, in the order of the policy. */
   readonly gate: readonly GateRule[];
   /** Every limit of the run. */

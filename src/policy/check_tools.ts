@@ -39,6 +39,8 @@ export function planTools(check: Check, budgets: Budgets): Record<string, Planne
         budgets.wallMs,
       ),
       endpoints: manifest.authority.endpoints ?? {},
+      ...(manifest.authority.service === undefined ? {} : { service: manifest.authority.service }),
+      ...(manifest.authority.credential === undefined ? {} : { credential: manifest.authority.credential }),
       rule: at,
     }]);
   }

@@ -11,6 +11,7 @@ import { defaultBudgets } from "../plan/budgets.ts";
 import { Check, quote } from "./check.ts";
 import { planFiles, planUnsafe } from "./check_paths.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";
+import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { planTools } from "./check_tools.ts";
 import type { Facts } from "./inspect.ts";
 import type { LoadedPolicy } from "./load.ts";
@@ -52,11 +53,17 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   ];
   const fs = planFiles(check, kept);
   const gate = planGate(check);
+  const github = planGitHub(check);
+  const credentials = planCredentials(check);
   const expectDenials = planExpectedDenials(check);
   checkCache(check);
   const unsafe = planUnsafe(check, fs);
   refuse(check.issues);
-  const env = [network.proxy?.fromEnv, network.ca !== null && "fromEnv" in network.ca ? network.ca.fromEnv : undefined];
+  const env = [
+    network.proxy?.fromEnv,
+    network.ca !== null && "fromEnv" in network.ca ? network.ca.fromEnv : undefined,
+    ...Object.values(credentials).map(({ env }) => env),
+  ];
   return deepFreeze({
     version: 1,
     name: policy.name ?? defaultName(check),
@@ -65,6 +72,8 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     tools,
     fs,
     network,
+    github,
+    credentials,
     gate,
     budgets,
     env: [...new Set(env.filter((name) => name !== undefined))].toSorted(),

@@ -39,6 +39,12 @@ export interface PolicyFlags {
   readonly namedNetworkCacheMaxEntries?: number;
   /** `--named-network-retry-attempts`: attempts after the first. */
   readonly namedNetworkRetryAttempts?: number;
+  /** `--github-repo`: repositories that the github tools may read, `owner/name` or `owner/*`. */
+  readonly githubRepo?: readonly string[];
+  /** `--github-token-env`: variable that holds the token of the github tools. */
+  readonly githubTokenEnv?: string;
+  /** `--secret`: `<tool>=<variable>`, the variable that holds the credential of one tool. */
+  readonly secret?: readonly string[];
   /** `--max-tool-arg-bytes`: UTF-8 bytes of the arguments of one call. */
   readonly maxToolArgBytes?: number;
   /** `--max-tool-result-bytes`: UTF-8 bytes of the result of one call. */
@@ -104,6 +110,7 @@ export async function withFlags(
   addRoots(merge, flags);
   for (const path of flags.osvFixture ?? []) merge.append("/network/fixtures", "--osv-fixture", merge.path(path));
   addCache(merge, flags);
+  addCredentials(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
     value: flags.namedNetworkRetryAttempts,
     before: policy.network?.retry?.attempts ?? 0,
@@ -170,6 +177,34 @@ function addCache(merge: Merge, flags: PolicyFlags): void {
     before,
   });
   merge.set("/network/cache/maxEntries", "--named-network-cache-max-entries", flags.namedNetworkCacheMaxEntries);
+}
+
+function addCredentials(merge: Merge, flags: PolicyFlags): void {
+  const { github, secrets = {} } = merge.loaded.policy;
+  const known = new Set((github?.repos ?? []).map((repo) => repo.toLowerCase()));
+  for (const repo of flags.githubRepo ?? []) {
+    if (known.has(repo.toLowerCase())) continue;
+    known.add(repo.toLowerCase());
+    merge.append("/github/repos", "--github-repo", repo);
+  }
+  const { githubTokenEnv } = flags;
+  if (githubTokenEnv !== undefined && known.size === 0) {
+    throw new UsageError(
+      "usage_needs_flag",
+      "Cannot use --github-token-env: it needs --github-repo, the repositories that are read",
+    );
+  }
+  merge.set("/github/tokenEnv", "--github-token-env", githubTokenEnv);
+  if (githubTokenEnv !== undefined && githubTokenEnv !== github?.tokenEnv) merge.adds("--github-token-env");
+  for (const text of flags.secret ?? []) {
+    const [, tool, name] = /^([A-Za-z][A-Za-z0-9_.]*)=([A-Za-z_][A-Za-z0-9_]*)$/.exec(text) ?? [];
+    if (tool === undefined || name === undefined) {
+      // What stands there may be the secret itself, so no message shows it
+      throw new UsageError("usage_secret", "Cannot use --secret: expected <tool>=<VARIABLE>, the name of a variable");
+    }
+    merge.set(`/secrets/${tool}`, "--secret", name);
+    if (!Object.hasOwn(secrets, tool) || secrets[tool] !== name) merge.adds("--secret");
+  }
 }
 
 function addIsolation(merge: Merge, flags: PolicyFlags): void {

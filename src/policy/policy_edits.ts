@@ -62,6 +62,13 @@ export function removeTool(
   if (policy.network !== undefined && !left.some(({ endpoints }) => endpoints !== undefined)) {
     edits.push({ act: "remove", path: ["network"] });
   }
+  if (policy.github !== undefined && !left.some(({ service }) => service === "github")) {
+    edits.push({ act: "remove", path: ["github"] });
+  }
+  if (policy.secrets !== undefined && Object.hasOwn(policy.secrets, name)) {
+    const isLast = Object.keys(policy.secrets).length === 1;
+    edits.push({ act: "remove", path: isLast ? ["secrets"] : ["secrets", name] });
+  }
   return edits;
 }
 

@@ -117,6 +117,26 @@ const network = v.strictObject({
   )),
 });
 
+const github = v.strictObject({
+  repos: v.pipe(
+    v.array(v.pipe(
+      v.string(),
+      v.regex(
+        /^(?!\.{1,2}\/)[A-Za-z0-9_.-]{1,100}\/(?:\*|(?!\.{1,2}$)[A-Za-z0-9_.-]{1,100})$/,
+        "a repository, owner/name, or owner/* for all of an owner",
+      ),
+      v.description("owner/name, or owner/* for every repository of an owner; case does not matter"),
+    )),
+    v.minLength(1),
+    v.maxLength(1024),
+    v.description("Repositories that the github tools may read, whatever else their token reaches"),
+  ),
+  tokenEnv: v.optional(v.pipe(
+    variable,
+    v.description("Variable that holds the token of every github tool. Absent: they ask without one"),
+  )),
+});
+
 const gateRule = v.strictObject({
   kind: v.pipe(v.picklist(REQUIREMENT_KINDS), v.description("What the rule speaks of")),
   tools: v.optional(v.pipe(
@@ -245,6 +265,11 @@ export const policySchema = v.strictObject({
   )),
   fs: v.optional(v.pipe(fs, v.description("Files and folders. Absent: none"))),
   network: v.optional(v.pipe(network, v.description("How the network tools get their answers"))),
+  github: v.optional(v.pipe(github, v.description("What the github tools may read, and as whom"))),
+  secrets: v.optional(v.pipe(
+    v.record(toolName, variable),
+    v.description("The variable that holds the credential of a tool, by the tool's name. It serves no other tool"),
+  )),
   gate: v.optional(v.pipe(gate, v.description("Rules that narrow what the grants above admit"))),
   budgets: v.optional(v.pipe(budgets, v.description("Limits of the run, inclusive; each has a default"))),
   redact: v.optional(v.pipe(
@@ -284,7 +309,7 @@ export type Policy = OutputOf<(typeof import("./schema.ts"))["policySchema"]>;
 export type PolicyGateRule = v.InferOutput<typeof gateRule>;
 
 /** Blocks that are reserved: until something enforces them, a policy that names one is refused. */
-export const RESERVED_BLOCKS: readonly string[] = ["github", "model", "process", "approvals", "secrets"];
+export const RESERVED_BLOCKS: readonly string[] = ["model", "process", "approvals"];
 
 /**
  * The published JSON Schema (draft 2020-12) of a policy file. Loads its converter on first use, so that validating a

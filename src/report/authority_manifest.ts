@@ -33,9 +33,9 @@ export function authorityManifest(plan: Plan): JsonObject {
     recorded_answers: Object.fromEntries(network.fixtures.map(({ path, sha256 }) => [path, sha256])),
     cache: network.cache === null ? null : { dir: network.cache.dir, mode: network.cache.mode },
     programs: {},
-    secrets: [],
+    secrets: sorted(Object.entries(plan.credentials).map(([tool, { env }]) => ({ tool, variable: env }))),
     variables: sorted(plan.env),
-    repositories: [],
+    repositories: sorted(plan.github.repos.map(({ match }) => match.toLowerCase())),
     rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
     budgets: { ...plan.budgets },
     agent: plan.agent === null ? null : {

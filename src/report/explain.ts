@@ -80,8 +80,10 @@ export function explain(plan: Plan, positionOf: PositionOf): Explanation {
       { title: "May be read", lines: explainReads(plan, at) },
       { title: "May be written", lines: explainWrites(plan, at) },
       { title: "May be reached", lines: explainNetwork(plan, at) },
+      { title: "Repositories that may be read", lines: explainRepositories(plan, at) },
+      { title: "Credentials that are sent", lines: explainCredentials(plan, at) },
       { title: "May be run", lines: explainRun(plan, at) },
-      { title: "Variables that may be read", lines: plan.env.map((what) => ({ what, at: at("/network") })) },
+      { title: "Variables that may be read", lines: explainVariables(plan, at) },
       { title: "Denied or asked although granted", lines: explainGate(plan, at) },
       { title: "May be spent", lines: explainBudgets(plan, at) },
       { title: "Expected of the run", lines: explainExpected(plan, at) },
@@ -150,6 +152,32 @@ function explainNetwork(plan: Plan, at: At): Explained[] {
     beyond: `other hosts: ${keysOf("connect_other_host")}; other paths: ${keysOf("connect_other_path")}; ` +
       `private addresses: ${keysOf("connect_private")}`,
   }));
+}
+
+function explainRepositories(plan: Plan, at: At): Explained[] {
+  const tools = namesOf(plan, ({ service }) => service === "github");
+  return plan.github.repos.map(({ match, rule }) => ({
+    what: `${match} on GitHub`,
+    at: at(rule),
+    tools,
+    beyond: `other repositories, whatever a token reaches: ${keysOf("connect_other_path")}`,
+  }));
+}
+
+function explainCredentials(plan: Plan, at: At): Explained[] {
+  return Object.entries(plan.credentials).map(([tool, { env, rule }]) => ({
+    what: `the value of $${env}, to the pinned origin alone, never after a redirect`,
+    at: at(rule),
+    tools: [tool],
+    beyond: "the agent, the log and the cache never hold it",
+  }));
+}
+
+function explainVariables(plan: Plan, at: At): Explained[] {
+  return plan.env.map((what) => {
+    const rule = Object.values(plan.credentials).find(({ env }) => env === what)?.rule ?? "/network";
+    return { what, at: at(rule) };
+  });
 }
 
 function explainRun(plan: Plan, at: At): Explained[] {

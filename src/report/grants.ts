@@ -26,7 +26,7 @@ export interface GrantOptions {
  * Says what a plan grants: the policy and its digest, the tools, what they may read, write and reach, what may be spent,
  * the isolation, the accepted risks. Paths in the project are relative to it.
  *
- * @returns Four to eight lines without a newline. Everything that came from the policy is escaped.
+ * @returns Four to ten lines without a newline. Everything that came from the policy is escaped.
  */
 export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
   const style = options.style ?? PLAIN;
@@ -38,6 +38,9 @@ export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
   if (plan.fs.read.length > 0) lines.push(`may read  ${names(plan.fs.read.map(readText))}`);
   const written = plan.fs.write.map(({ root }) => `new files below ${shown(root)}`);
   if (written.length > 0) lines.push(`may write ${names(written)}`);
+  if (plan.github.repos.length > 0) lines.push(`may ask   about ${names(plan.github.repos.map(({ match }) => match))}`);
+  const secrets = Object.entries(plan.credentials).map(([tool, { env }]) => `$${env} for ${tool}`);
+  if (secrets.length > 0) lines.push(`may use   ${names(secrets)}`);
   lines.push(`may reach ${reachText(plan)}`, `may spend ${spendText(plan)}`);
   if (plan.unsafe.length > 0) {
     lines.push(style.warn(`accepted  outside the project: ${names(plan.unsafe.map(({ path }) => shown(path)))}`));

@@ -19,7 +19,7 @@ const ISOLATIONS: readonly Isolation[] = Object.freeze(["process", "worker", "co
 
 /** One step of granting a tool; all of them are needed. */
 export interface GrantRequirement {
-  readonly kind: "name" | "fs-read" | "fs-write";
+  readonly kind: "name" | "fs-read" | "fs-write" | "github-repo" | "credential";
   /** The flag of `run` and `call`. */
   readonly flag: string;
   /** The line of a policy. */
@@ -46,8 +46,12 @@ export interface ToolDescription {
   readonly grant_requirements: readonly GrantRequirement[];
   /** Pinned endpoints, with the placeholder of the registry's host. */
   readonly endpoints: readonly string[];
-  /** How the tool authenticates itself; `null`: with nothing. */
-  readonly credential: null;
+  /** How the tool authenticates itself, with what only the host reads; `null`: with nothing. */
+  readonly credential: {
+    readonly header: "bearer" | "x-api-key";
+    readonly optional: boolean;
+    readonly flags: readonly string[];
+  } | null;
   readonly input_schema: JsonObject;
   readonly output_schema: JsonObject;
   /** Types of records that a call can cause. */
@@ -85,12 +89,14 @@ export function describeTool(manifest: ToolManifest): ToolDescription {
     authority_class: authorityClass(manifest),
     grant_requirements: grantRequirements(manifest),
     endpoints: Object.values(authority.endpoints ?? {}).map(({ method, url }) => `${method} ${url}`),
-    credential: null,
+    credential: authority.credential === undefined
+      ? null
+      : { ...authority.credential, flags: credentialFlags(manifest) },
     input_schema: argsSchema,
     output_schema: resultSchema,
     audit_rows: rows,
     replay_counters: [...new Set(rows.flatMap((type) => countersOf({ type, tool: name })))],
-    secret_scopes: [],
+    secret_scopes: authority.credential === undefined ? [] : [name],
     cancellation: effect === "pure" || effect === "read"
       ? "abort at the deadline, the result is dropped"
       : "abort at the deadline, an effect that has begun is not undone",
@@ -112,7 +118,26 @@ function grantRequirements({ name, authority }: ToolManifest): GrantRequirement[
   if (authority.fs === "write") {
     steps.push({ kind: "fs-write", flag: "--fs-write=<folder>", policy: '"fs": { "write": [{ "root": "out" }] }' });
   }
+  if (authority.service === "github") {
+    steps.push({
+      kind: "github-repo",
+      flag: "--github-repo=<owner/name>",
+      policy: '"github": { "repos": ["owner/name"] }',
+    });
+  }
+  if (authority.credential?.optional === false) {
+    steps.push({
+      kind: "credential",
+      flag: `--secret=${name}=<VARIABLE>`,
+      policy: `"secrets": { ${JSON.stringify(name)}: "VARIABLE" }`,
+    });
+  }
   return steps;
+}
+
+function credentialFlags({ name, authority }: ToolManifest): string[] {
+  const shared = authority.service === "github" ? ["--github-token-env=<VARIABLE>"] : [];
+  return [...shared, `--secret=${name}=<VARIABLE>`];
 }
 
 function authorityClass({ name, authority }: ToolManifest): AuthorityClass {

@@ -37,8 +37,13 @@ export type AuditMode = "keep" | "digest" | "drop";
 export interface Endpoint {
   /** Decided on together with the URL. */
   readonly method: "GET" | "POST";
-  /** Origin and fixed segments are pinned; a `{name}` segment is filled in and encoded once. */
+  /**
+   * Origin and fixed segments are pinned; a `{name}` segment is filled in and encoded once. A last segment `{+name}`
+   * stands for one or more segments, each encoded once.
+   */
   readonly url: `https://${string}`;
+  /** Names of the query parameters that a request may have; absent: none. */
+  readonly query?: readonly string[];
 }
 
 /** Named endpoints of one tool. */
@@ -50,6 +55,21 @@ export interface ToolAuthority {
   readonly fs?: "read" | "write";
   /** Every request that the tool can send. */
   readonly endpoints?: Endpoints;
+  /**
+   * The service behind the endpoints, where it has rules of its own. `github`: every endpoint is below
+   * `/repos/{owner}/{repo}`, the policy names the repositories, and answers are judged as GitHub means them.
+   */
+  readonly service?: "github";
+  /** What the host may send along so that the endpoint knows who asks; the tool never sees it. */
+  readonly credential?: CredentialSpec;
+}
+
+/** How a credential is sent, and whether the tool works without one. */
+export interface CredentialSpec {
+  /** `bearer`: `authorization: Bearer <value>`. `x-api-key`: a header of that name. */
+  readonly header: "bearer" | "x-api-key";
+  /** Whether the policy may leave it out. */
+  readonly optional: boolean;
 }
 
 /** Exactly the keys of a shape: a generic alone would let extra keys through. */

@@ -5,7 +5,7 @@
  */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import { digest, type Json, type JsonObject } from "../json.ts";
-import type { AuditMode, Effect, Endpoint, Tool } from "./define.ts";
+import type { AuditMode, Effect, Tool, ToolAuthority } from "./define.ts";
 
 /** The manifest of one tool. */
 export interface ToolManifest {
@@ -18,7 +18,7 @@ export interface ToolManifest {
   /** What a call does to the world. */
   readonly effect: Effect;
   /** What the tool needs beside its name; nothing, where empty. */
-  readonly authority: { readonly fs?: "read" | "write"; readonly endpoints?: Readonly<Record<string, Endpoint>> };
+  readonly authority: ToolAuthority;
   /** Limits of the tool's own; the policy's apply as well. */
   readonly limits: { readonly timeoutMs?: number; readonly replyBytes?: number };
   /** What the log keeps of each argument and of the result. */

@@ -34,6 +34,8 @@ export function makePlan(parts: { fs?: Partial<Plan["fs"]>; gate?: Plan["gate"] 
     tools: TOOLS,
     fs: { read: [], write: [], protected: [], secret: [], ...parts.fs },
     network: { fixtures: [], cache: null, retryAttempts: 0, proxy: null, ca: null, ipv6: false },
+    github: { repos: [] },
+    credentials: {},
     gate: parts.gate ?? [],
     budgets: defaultBudgets(),
     env: [],

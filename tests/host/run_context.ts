@@ -76,6 +76,8 @@ export function makeRun(project: string, fs: FsPlan = {}): TestRun {
     tools: {},
     fs: { read, write, protected: fs.protected ?? [], secret: fs.secret ?? [] },
     network: { fixtures: [], cache: null, retryAttempts: 0, proxy: null, ca: null, ipv6: false },
+    github: { repos: [] },
+    credentials: {},
     gate: [],
     budgets: { ...BUDGETS, ...fs.budgets },
     env: [],
