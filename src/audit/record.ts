@@ -34,12 +34,20 @@ export const HOST_RECORD_TYPES = [
   "named_network_cache_stale",
   "named_network_cache_eviction",
   "named_network_cache_error",
+  "process_output_stream",
+  "process_output_budget",
   "worker_host_call",
   "authority_check",
 ] as const;
 
 /** Types that only the launcher writes. */
-export const LAUNCHER_RECORD_TYPES = ["run_start", "unsupported_control", "run_artifact_manifest", "run_end"] as const;
+export const LAUNCHER_RECORD_TYPES = [
+  "run_start",
+  "unsupported_control",
+  "run_artifact_manifest",
+  "process_egress",
+  "run_end",
+] as const;
 
 /** Every record type. */
 export type RecordType = typeof HOST_RECORD_TYPES[number] | typeof LAUNCHER_RECORD_TYPES[number];

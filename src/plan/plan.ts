@@ -7,6 +7,7 @@
 import type { JsonObject } from "../json.ts";
 import type { RequirementKind } from "../authority/requirement.ts";
 import type { CredentialSpec, Endpoint } from "../tool/define.ts";
+import type { ProcessPlan } from "./process_plan.ts";
 
 /** Where agent code runs. */
 export type Isolation = "process" | "worker" | "compartment";
@@ -46,6 +47,8 @@ export interface PlannedTool {
   readonly manifest: string;
   /** Which roots the tool's manifest says it needs; absent: none, and the gate denies it every path. */
   readonly fs?: "read" | "write";
+  /** Whether the tool starts programs; absent: the gate denies it every command. */
+  readonly process?: true;
   /** Deadline of one call, in milliseconds, retries included. */
   readonly timeoutMs: number;
   /** Every request the tool may send, by the name the tool uses. */
@@ -157,9 +160,13 @@ export interface ExpectedDenial {
 
 /** Something the policy's author accepted in spite of a refusal of the compiler. */
 export interface UnsafeGrant {
-  /** Which refusal was waived: `outside`, a root outside the project. */
-  readonly key: "outside";
-  /** The root as the policy names it. */
+  /**
+   * Which refusal was waived: `outside`, a root outside the project; `interpreter`, a command that runs other code or
+   * takes any argument; `unconfined`, programs without confinement; `environment`, a variable that makes programs load
+   * code.
+   */
+  readonly key: "outside" | "interpreter" | "unconfined" | "environment";
+  /** The root, the name of the command or of the variable, as the policy names it; `*` for all programs. */
   readonly path: string;
   /** The author's words; printed by `explain`. */
   readonly reason: string;
@@ -197,6 +204,8 @@ export interface Plan {
   readonly github: { readonly repos: readonly RepositoryGrant[] };
   /** The variable that holds the credential of each tool that has one, by the tool's name; each is also in `env`. */
   readonly credentials: Readonly<Record<string, { readonly env: string; readonly rule: string }>>;
+  /** Programs that may be started; absent: none. */
+  readonly process?: ProcessPlan;
   /** Rules that narrow the grants, in the order of the policy. */
   readonly gate: readonly GateRule[];
   /** Every limit of the run. */

@@ -34,6 +34,7 @@ export function planTools(check: Check, budgets: Budgets): Record<string, Planne
       family: manifest.family,
       manifest: manifest.digest,
       ...(manifest.authority.fs === undefined ? {} : { fs: manifest.authority.fs }),
+      ...(manifest.authority.process === undefined ? {} : { process: true }),
       timeoutMs: Math.min(
         check.loaded.policy.budgets?.toolTimeoutMs ?? manifest.limits.timeoutMs ?? budgets.toolTimeoutMs,
         budgets.wallMs,

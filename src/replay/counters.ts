@@ -32,6 +32,11 @@ export const COUNTERS = [
   "named_network_cache_evictions",
   "named_network_cache_errors",
   "named_network_retries",
+  "process_calls",
+  "process_results",
+  "process_output_streams",
+  "process_output_budgets",
+  "process_egress",
   "schema_validation_pass",
   "schema_validation_fail",
   "state_gets",
@@ -72,6 +77,9 @@ const BY_TYPE: Partial<Readonly<Record<RecordType, Counter>>> = {
   named_network_cache_eviction: "named_network_cache_evictions",
   named_network_cache_error: "named_network_cache_errors",
   named_network_retry: "named_network_retries",
+  process_output_stream: "process_output_streams",
+  process_output_budget: "process_output_budgets",
+  process_egress: "process_egress",
   state_get: "state_gets",
   state_set: "state_sets",
   state_delete: "state_deletes",
@@ -96,6 +104,8 @@ const BY_TOOL: readonly { readonly tools: readonly string[]; readonly type: Reco
     { tools: ["writeArtifact"], type: "tool_result", counter: "artifact_writes" },
     { tools: ["osv.query"], type: "tool_call", counter: "osv_queries" },
     { tools: ["npm.metadata"], type: "tool_call", counter: "npm_metadata_queries" },
+    { tools: ["process"], type: "tool_call", counter: "process_calls" },
+    { tools: ["process"], type: "tool_result", counter: "process_results" },
   ];
 
 /** Lists the counters that one record adds one to. */

@@ -13,8 +13,10 @@ import type {
   ReadPower,
   ResolveRead,
   ResolveSend,
+  ResolveSpawn,
   ResolveWrite,
   SendPower,
+  SpawnPower,
   Target,
   WritePower,
 } from "./powers.ts";
@@ -55,6 +57,8 @@ export interface ToolAuthority {
   readonly fs?: "read" | "write";
   /** Every request that the tool can send. */
   readonly endpoints?: Endpoints;
+  /** Starts programs of the policy's `process` block. */
+  readonly process?: true;
   /**
    * The service behind the endpoints, where it has rules of its own. `github`: every endpoint is below
    * `/repos/{owner}/{repo}`, the policy names the repositories, and answers are judged as GitHub means them.
@@ -79,20 +83,22 @@ export type Exact<T, Shape> = T & { readonly [K in Exclude<keyof T, keyof Shape>
 export type Resolve<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ResolveRead : unknown)
   & (Au extends { fs: "write" } ? ResolveWrite : unknown)
-  & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown);
+  & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown)
+  & (Au extends { process: true } ? ResolveSpawn : unknown);
 
 /** The powers that fit a tool's authority. */
 export type Powers<Au extends ToolAuthority> =
   & BasePower
   & (Au extends { fs: "read" } ? ReadPower : unknown)
   & (Au extends { fs: "write" } ? WritePower : unknown)
-  & (Au extends { endpoints: Endpoints } ? SendPower : unknown);
+  & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
+  & (Au extends { process: true } ? SpawnPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
-export type FullResolve = ResolveRead & ResolveWrite & ResolveSend;
+export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn;
 
 /** Every power: what the host implements. */
-export type FullPowers = BasePower & ReadPower & WritePower & SendPower;
+export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {

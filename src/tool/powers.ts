@@ -71,6 +71,18 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON body of a POST. */
   readonly body?: JsonObject;
+  /** Query parameters; their names are among those that the endpoint declares, their values are encoded once. */
+  readonly query?: Readonly<Record<string, string>>;
+}
+
+/** A body that is not JSON. */
+export interface ByteReply {
+  /** HTTP status, 200 to 299. */
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The decoded body: untrusted. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** What came back. */
@@ -81,6 +93,79 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   /** The parsed JSON body. */
   readonly json: Json;
+}
+
+/** A command that an agent wants to run, as its arguments name it. */
+export interface CommandWish {
+  /** Name of a command of the policy. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Folder to start in; absent: the first one of the policy. */
+  readonly cwd?: string;
+  /** Values for variables that the policy configures. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A command made canonical. */
+export interface CommandTarget extends Target {
+  readonly command: string;
+  /** The arguments in the one form that the command's grammar gives them, without those that the host adds. */
+  readonly args: readonly string[];
+  /** The folder as agents see it. */
+  readonly cwd: string;
+  /** Names of the variables whose values the agent chose; sorted. */
+  readonly envKeys: readonly string[];
+}
+
+/** How a program's output is taken. */
+export interface SpawnOptions {
+  /**
+   * `full` keeps all of it and ends the program when there is more than fits; `summary` reads all and keeps head and
+   * tail; `stream` is as `full` and records each piece while the program still runs.
+   */
+  readonly output: "full" | "summary" | "stream";
+}
+
+/** One stream of a program that has ended. All text is untrusted, and scrubbed of known secrets. */
+export interface OutputText {
+  /** The whole text; with `summary` the head. */
+  readonly text: string;
+  /** With `summary`, the end of a text that was longer than its head; else empty. */
+  readonly tail: string;
+  /** Bytes that the program wrote. */
+  readonly bytes: number;
+  /** UTF-8 bytes of what was kept. */
+  readonly captured: number;
+}
+
+/** A program that has ended. */
+export interface SpawnResult {
+  /** `null` where a signal ended it. */
+  readonly exitCode: number | null;
+  /** Name of the signal. */
+  readonly signal: string | null;
+  readonly stdout: OutputText;
+  readonly stderr: OutputText;
+  readonly durationMs: number;
+  /** Whether something that the program had started held its output when it ended, and was ended then. */
+  readonly descendantsLeft: boolean;
+}
+
+/** Makes commands canonical at preparation. */
+export interface ResolveSpawn {
+  /** Finds a command; a name, folder, variable or argument that is not admitted gives a target that the gate denies. */
+  command(wish: CommandWish): Promise<CommandTarget>;
+}
+
+/** Starts programs. */
+export interface SpawnPower {
+  /**
+   * Runs a program to its end; ends it and all it started at the deadline of the call.
+   *
+   * @throws {ToolError} If it cannot be started. @throws {BudgetError} `process_output_bytes`, if it writes more than
+   * `full` or `stream` can keep.
+   */
+  spawn(target: CommandTarget, options: SpawnOptions): Promise<SpawnResult>;
 }
 
 /** Makes file names canonical at preparation. */
@@ -127,6 +212,8 @@ export interface SendPower {
    * call's deadline. @throws {ToolError} For every answer that is not a 2xx with a JSON body.
    */
   send(target: EndpointTarget, options?: SendOptions): Promise<Reply>;
+  /** As `send`, for an answer that is bytes. @throws {ToolError} For every answer that is not a 2xx. */
+  fetchBytes(target: EndpointTarget, options?: SendOptions): Promise<ByteReply>;
 }
 
 /** What every tool has while it runs. */
