@@ -10,6 +10,7 @@ import type { DenialCode } from "../authority/denial_codes.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { Request, Requirement, RequirementKind } from "../authority/requirement.ts";
 import type { Places, Plan, PlannedTool } from "../plan/plan.ts";
+import { makeCommandGate } from "./commands.ts";
 import { makeEndpointGate } from "./endpoints.ts";
 import { makeFileGate } from "./files.ts";
 import { makeRules } from "./rules.ts";
@@ -31,7 +32,7 @@ export type Gate = (request: Request) => Decision;
 
 /** The kinds for which anything can be granted. */
 const DENIAL_OF_KIND: Readonly<Record<RequirementKind, DenialCode>> = {
-  "command.execute": "tool_not_granted",
+  "command.execute": "process_command_not_admitted",
   "context.load": "tool_not_granted",
   "network": "endpoint_not_granted",
   "filesystem.read": "fs_read_path_not_admitted",
@@ -45,12 +46,14 @@ const DENIAL_OF_KIND: Readonly<Record<RequirementKind, DenialCode>> = {
 export function makeGate(plan: Plan, places: Places): Gate {
   const files = makeFileGate(plan, places);
   const endpoints = makeEndpointGate(plan);
+  const commands = makeCommandGate(plan);
   const rules = makeRules(plan, places);
 
   const verdictOf = (tool: PlannedTool, requirement: Requirement): Verdict => {
     if (requirement.kind === "filesystem.read") return files.read(tool, requirement.target);
     if (requirement.kind === "filesystem.write") return files.write(tool, requirement.target);
     if (requirement.kind === "network") return endpoints(tool, requirement.target);
+    if (requirement.kind === "command.execute") return commands(tool, requirement.target);
     return { code: DENIAL_OF_KIND[requirement.kind] ?? "not_in_request", rule: null };
   };
 

@@ -17,7 +17,10 @@ export interface Rules {
 
 /** Compiles the `gate` block of a plan. */
 export function makeRules(plan: Plan, places: Places): Rules {
-  const compiled = plan.gate.map((rule) => ({ rule, glob: makeGlob(withRegistry(rule.match)) }));
+  const compiled = plan.gate.map((rule) => ({
+    rule,
+    glob: rule.kind === "command.execute" ? commandPattern(rule.match) : makeGlob(withRegistry(rule.match)),
+  }));
   // the few roots outside the project have no relative path: their label stands in front
   const outside = [...plan.fs.read, ...plan.fs.write]
     .map(({ root, label }) => ({ path: absolute(root, places), label }))
@@ -50,6 +53,21 @@ export function makeRules(plan: Plan, places: Places): Rules {
   return {
     deny: (tool, requirement) => find("deny", tool, requirement),
     ask: (tool, requirement) => find("ask", tool, requirement),
+  };
+}
+
+/** A command is no path: `*` stands for any run of characters, spaces and slashes included, everything else for itself. */
+function commandPattern(match: string): Glob {
+  const [first = "", ...rest] = match.split("*");
+  return (text) => {
+    if (!text.startsWith(first)) return false;
+    let at = first.length;
+    for (const [index, part] of rest.entries()) {
+      const found = index === rest.length - 1 ? text.length - part.length : text.indexOf(part, at);
+      if (found < at || !text.startsWith(part, found)) return false;
+      at = found + part.length;
+    }
+    return at === text.length;
   };
 }
 

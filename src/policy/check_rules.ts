@@ -86,6 +86,8 @@ function checkMatch(check: Check, at: string, { kind, match }: { kind: Requireme
   const absolute = kind.startsWith("filesystem.") && (match === project || match.startsWith(project + "/"));
   const problem = absolute
     ? { problem: "the pattern looks like an absolute path", fix: "Write it relative to the project" }
+    : kind === "command.execute"
+    ? null
     : globProblem(match);
   if (problem !== null) {
     const message = `Cannot use ${check.name(at)} ${quote(match)}: ${problem.problem}`;
@@ -114,5 +116,6 @@ function stripScheme({ kind, match }: PolicyGateRule): string {
 function canNeed({ authority }: ToolManifest, kind: RequirementKind): boolean {
   if (kind === "filesystem.read") return authority.fs === "read";
   if (kind === "filesystem.write") return authority.fs === "write";
+  if (kind === "command.execute") return authority.process === true;
   return kind === "network" && authority.endpoints !== undefined;
 }
