@@ -35,6 +35,8 @@ export interface CacheRequest {
   readonly body: string;
   /** Canonical JSON of the request's headers: the same URL answers differently for another media type. */
   readonly headers: string;
+  /** Who asks: `none`, or an identity that does not tell the credential. No envelope of another one is an answer. */
+  readonly credential: string;
 }
 
 /** What was found. */
@@ -48,7 +50,12 @@ export type CacheRead =
     readonly path: string;
   }
   | { readonly kind: "miss" }
-  | { readonly kind: "stale"; readonly ageMs: number };
+  | {
+    readonly kind: "stale";
+    readonly ageMs: number;
+    /** The kept answer, where its service can be asked whether it still holds; it stays until a newer one comes. */
+    readonly kept?: RawReply;
+  };
 
 /** What a call lends to the cache. */
 export interface CacheCall {
@@ -74,10 +81,14 @@ interface Envelope {
   readonly url: string;
   readonly headers_sha256: string;
   readonly body_sha256: string;
-  readonly credential: "none";
+  readonly credential: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly stored_ms: number;
+  /** `base64` for a body of bytes. */
+  readonly encoding?: "base64";
+  /** What a renamed repository was called when it gave this answer. */
+  readonly repository?: string;
   readonly body: string;
 }
 
@@ -124,10 +135,11 @@ class DirectoryCache implements NetworkCache {
     const stale = ageMs < 0 || (this.maxAgeMs !== null && ageMs > this.maxAgeMs);
     const age = { stored_ms: found.stored_ms, age_ms: ageMs, max_age_ms: this.maxAgeMs };
     if (stale) {
-      const disposition = this.mode === "offline" ? "failed_closed" : "evicted";
+      const kept = this.mode !== "offline" && canRevalidate(request, found) ? rawOf(found) : undefined;
+      const disposition = this.mode === "offline" ? "failed_closed" : kept === undefined ? "evicted" : "revalidated";
       call.record({ ...this.#fields(request, name), type: "named_network_cache_stale", disposition, ...age });
-      if (this.mode !== "offline") await this.#evict(name, "deleted_stale_envelope", { request, call });
-      return { kind: "stale", ageMs };
+      if (disposition === "evicted") await this.#evict(name, "deleted_stale_envelope", { request, call });
+      return { kind: "stale", ageMs, ...(kept === undefined ? {} : { kept }) };
     }
     call.record({
       ...this.#fields(request, name),
@@ -136,9 +148,7 @@ class DirectoryCache implements NetworkCache {
       freshness: "cached_persistent",
       ...age,
     });
-    const { status, headers, body } = found;
-    const raw = { status, headers, text: body, bytes: utf8Length(body) };
-    return { kind: "hit", raw, storedMs: found.stored_ms, ageMs, path: this.#portable(name) };
+    return { kind: "hit", raw: rawOf(found), storedMs: found.stored_ms, ageMs, path: this.#portable(name) };
   }
 
   async write(request: CacheRequest, raw: RawReply, call: CacheCall): Promise<void> {
@@ -151,6 +161,8 @@ class DirectoryCache implements NetworkCache {
       status: raw.status,
       headers: raw.headers,
       stored_ms: storedMs,
+      ...(raw.encoding === undefined ? {} : { encoding: raw.encoding }),
+      ...(raw.repository === undefined ? {} : { repository: raw.repository }),
       body: raw.text,
     };
     const sealed = JSON.stringify(envelope).slice(0, -1);
@@ -294,6 +306,25 @@ class DirectoryCache implements NetworkCache {
   }
 }
 
+/** An entity tag that can be sent back as it is (RFC 9110 section 8.8.3). */
+const ETAG = /^(?:W\/)?"[\x21\x23-\x7e]*"$/;
+
+/** Whether the service can be asked if a kept answer still holds. Only what was asked for with GET. */
+function canRevalidate({ method }: CacheRequest, { headers }: Envelope): boolean {
+  return method === "GET" && ETAG.test(headers.etag ?? "");
+}
+
+function rawOf({ status, headers, body, encoding, repository }: Envelope): RawReply {
+  return {
+    status,
+    headers,
+    text: body,
+    bytes: encoding === "base64" ? Uint8Array.fromBase64(body).byteLength : utf8Length(body),
+    ...(encoding === undefined ? {} : { encoding }),
+    ...(repository === undefined ? {} : { repository }),
+  };
+}
+
 /** A refusal of ours among the errors of the file system. */
 class CacheFault extends Error {
   override readonly name = "CacheFault";
@@ -334,9 +365,9 @@ async function fileName(request: CacheRequest): Promise<string> {
   return `${prefix(tool)}${await sha256(JSON.stringify([tool, rest]))}.json`;
 }
 
-/** What an envelope must agree with to answer a request. A tool with a credential needs an identity of its own here. */
+/** What an envelope must agree with to answer a request, who asks included. */
 async function identity(
-  { tool, method, url, headers, body }: CacheRequest,
+  { tool, method, url, headers, body, credential }: CacheRequest,
 ): Promise<Pick<Envelope, "tool" | "method" | "url" | "headers_sha256" | "body_sha256" | "credential">> {
   return {
     tool,
@@ -344,6 +375,6 @@ async function identity(
     url,
     headers_sha256: await sha256(headers),
     body_sha256: await sha256(body),
-    credential: "none",
+    credential,
   };
 }

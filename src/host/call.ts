@@ -49,6 +49,8 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
+  note?(tool: string): JsonObject;
   audit(value: Json, mode: AuditMode): Json | Promise<Json>;
   record(body: RecordBody): void;
   recordAndWait(body: RecordBody): void;
@@ -109,7 +111,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
 
   const started = host.now();
   const deadlineMs = started + timeoutMs;
-  const notes: Record<string, Json> = {};
+  const notes: Record<string, Json> = { ...host.note?.(name) };
   const controller = new LazyAbort();
   const context: CallContext = {
     callId,
@@ -132,6 +134,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
       ? {}
       : { requirements: prepared.request.requirements.map(shown), rules }),
     ...prepared.note,
+    ...notes,
   };
   if (mustAwaitRecord(tool.effect)) host.recordAndWait(body);
   else host.record(body);

@@ -9,6 +9,7 @@ import type { JsonObject } from "../json.ts";
 import type { RecordBody } from "../audit/record.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import type { Target } from "../tool/powers.ts";
+import type { Credentials } from "./credentials.ts";
 
 /** Everything that stays the same for a run. */
 export interface RunContext {
@@ -18,7 +19,9 @@ export interface RunContext {
   readonly fixtures: Readonly<Record<string, string>>;
   /** 32 random bytes that only runs of this project's user share; authenticates cache envelopes. */
   readonly cacheKey: Uint8Array<ArrayBuffer>;
-  /** Value of a variable that the plan names; `undefined` where it is not set. */
+  /** Credentials of the tools that have one; of the parts of the host only the network asks for them. */
+  readonly credentials: Credentials;
+  /** Value of a variable that the plan names; `undefined` where it is not set, or holds a credential. */
   env(name: string): string | undefined;
   /** Milliseconds since the Unix epoch. */
   now(): number;

@@ -127,7 +127,14 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+  /** `bytes`: the body of the answer is taken as it is, not as UTF-8 text. */
+  readonly as?: "json" | "bytes";
+  /** Statuses of errors whose body says more than their number; of every other error no byte is read. */
+  readonly telling?: ReadonlySet<number>;
 }
+
+/** What is read of the body of an error, in bytes. */
+const ERROR_BYTES = 65_536;
 
 /**
  * Sends one request and reads its answer, of at most `limit` decoded bytes; a redirect is an answer like any other.
@@ -163,12 +170,16 @@ export async function exchange(
     const { status } = response;
     const usable = status >= 200 && status < 300;
     if (!usable) {
-      // The status alone decides, so the body of an error is not worth a byte
+      const location = response.headers.get("location");
+      const text = request.telling?.has(status) === true ? await readError(response) : "";
       await response.body?.cancel();
-      return { raw: { status, headers, text: "", bytes: 0 } };
+      return { raw: { status, headers, text, bytes: 0, ...(location === null ? {} : { location }) } };
     }
     const body = await readBody(response, limit);
     if (body === undefined) return { failure: overBudget(limit) };
+    if (request.as === "bytes") {
+      return { raw: { status, headers, text: body.toBase64(), bytes: body.byteLength, encoding: "base64" } };
+    }
     try {
       const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
       return { raw: { status, headers, text, bytes: body.byteLength } };
@@ -179,6 +190,12 @@ export async function exchange(
     signal.throwIfAborted();
     return { failure: transportFailure(cause) };
   }
+}
+
+/** Reads the body of an error as far as it may tell something; a part of it tells nothing. */
+async function readError(response: Response): Promise<string> {
+  const body = await readBody(response, ERROR_BYTES);
+  return body === undefined ? "" : new TextDecoder().decode(body);
 }
 
 /** Reads decoded bytes while counting; a declared length is not believed. `undefined` when there are more than `limit`. */

@@ -4,7 +4,7 @@
  * @module
  */
 import type { RawReply } from "../plan/raw_reply.ts";
-import type { Json } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { MAX_DEPTH } from "../membrane/copy.ts";
 import type { Reply } from "../tool/powers.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -27,15 +27,22 @@ export interface NetworkFailure {
   readonly message: string;
   readonly retryable: boolean;
   readonly status?: number;
+  /** Slug of the error where the kind says too little. */
+  readonly code?: string;
   /** What the server asked to wait, in milliseconds. */
   readonly retryAfterMs?: number;
+  /** Whether the wait doubles with every retry. */
+  readonly grows?: boolean;
+  /** Further fields of the record. */
+  readonly fields?: JsonObject;
   readonly cause?: unknown;
 }
 
-/** Judges an answer: only a 2xx status with a JSON body is one. */
+/** Judges an answer: only a 2xx status with a JSON body is one, or with any body where bytes were asked for. */
 export function judge(raw: RawReply, nowMs: number): { readonly reply: Reply } | { readonly failure: NetworkFailure } {
   const refused = judgeStatus(raw, nowMs);
   if (refused !== undefined) return { failure: refused };
+  if (raw.encoding === "base64") return { reply: { status: raw.status, headers: raw.headers, json: null } };
   if (nestsDeeper(raw.text, MAX_DEPTH)) {
     return { failure: invalidJson(raw.status, `the answer nests deeper than ${MAX_DEPTH} levels`) };
   }

@@ -20,6 +20,7 @@ import { TOOLS } from "../tools/registry.ts";
 import { attest, type AttestOptions } from "./attest.ts";
 import type { CallHost } from "./call.ts";
 import type { RunContext } from "./context.ts";
+import { type Credentials, readCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
@@ -30,6 +31,7 @@ interface Started {
   readonly init: Init;
   readonly channel: RecordChannel;
   readonly ends: { readonly fromAgent: Deno.FsFile; readonly toAgent: Deno.FsFile } | undefined;
+  readonly credentials: Credentials;
 }
 
 /** The first line of the launcher. */
@@ -91,10 +93,12 @@ export async function runHost(hostParts: HostParts): Promise<void> {
   const ends = isProcess
     ? { fromAgent: openOnce("read", agentToHost), toAgent: openOnce("write", hostToAgent) }
     : undefined;
-  const redactor = makeRedactor({ fields: init.plan.redact, secrets: new Map() });
-  const channel = new RecordChannel({ records, answers }, redactor.redact);
+  let redactor = makeRedactor({ fields: init.plan.redact, secrets: new Map() });
+  const channel = new RecordChannel({ records, answers }, (value) => redactor.redact(value));
   try {
-    await serve(hostParts, { init, channel, ends });
+    const { credentials, secrets } = readCredentials(init.plan, (name) => Deno.env.get(name));
+    redactor = makeRedactor({ fields: init.plan.redact, secrets });
+    await serve(hostParts, { init, channel, ends, credentials });
   } catch (error) {
     leave(channel, error);
   }
@@ -122,11 +126,11 @@ function readFirstLine(file: Deno.FsFile): string {
 
 async function serve(
   hostParts: HostParts,
-  { init, channel, ends }: Started,
+  { init, channel, ends, credentials }: Started,
 ): Promise<void> {
   const { plan, places } = init;
   const hash = new GrowingSha256();
-  const run = makeRunContext(init, channel, hash);
+  const run = makeRunContext(init, channel, { hash, credentials });
   const parts = await loadParts(run, init.caPem ?? undefined);
   const attestation = await hostParts.attest(key1(plan, places), {
     canaryPath: init.canary,
@@ -184,14 +188,16 @@ function leave(channel: RecordChannel, error: unknown): never {
 function makeRunContext(
   { plan, places, fixtures, cacheKey }: Init,
   channel: RecordChannel,
-  hash: GrowingSha256,
+  { hash, credentials }: { readonly hash: GrowingSha256; readonly credentials: Credentials },
 ): RunContext {
+  const secret = new Set(Object.values(plan.credentials).map(({ env }) => env));
   return {
     plan,
     places,
     fixtures,
     cacheKey: Uint8Array.fromHex(cacheKey),
-    env: (name) => plan.env.includes(name) ? Deno.env.get(name) : undefined,
+    credentials,
+    env: (name) => plan.env.includes(name) && !secret.has(name) ? Deno.env.get(name) : undefined,
     now: Date.now,
     sha256: (bytes) => {
       if (hash.isFast || bytes.length <= LARGE_BYTES) return hash.digest(bytes);
@@ -222,6 +228,7 @@ function makeCallHost(
     resolver: (tool) => box.resolver(tool),
     powers: (tool, call) => box.powers(tool, call),
     decide,
+    note: (tool) => run.credentials.note(tool),
     audit: (value, mode) => auditValue(value, boundedMode(value, mode), (text) => run.sha256(ENCODER.encode(text))),
     record: (body) => channel.send(body),
     recordAndWait: (body: RecordBody) => channel.sendAndWait(body),

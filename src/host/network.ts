@@ -4,19 +4,32 @@
  *
  * @module
  */
-import { BugError, DenialError, ToolError } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
-import type { EndpointTarget, Reply, ResolveSend, SendOptions, SendPower, Target } from "../tool/powers.ts";
-import { AnswerMemory, type KeptAnswer } from "./answer_memory.ts";
+import type { RecordBody } from "../audit/record.ts";
+import { BugError, DenialError } from "../errors.ts";
+import { decide } from "../gate/decide.ts";
+import { type FixtureSet, loadFixtures } from "../plan/fixtures.ts";
+import type { RawReply } from "../plan/raw_reply.ts";
+import type { ByteReply, EndpointTarget, Reply, ResolveSend, SendOptions, SendPower, Target } from "../tool/powers.ts";
+import { AnswerMemory } from "./answer_memory.ts";
 import { type NetworkCache, openCache } from "./cache.ts";
 import { assertGranted, type CallContext, type RunContext } from "./context.ts";
 import { buildEndpointUrl } from "./endpoint_url.ts";
-import { type FixtureSet, loadFixtures } from "../plan/fixtures.ts";
-import { exchange, type IPv4Canary, ipv4Canary, makeHttpClient } from "./http_client.ts";
-import type { RawReply } from "../plan/raw_reply.ts";
-import { judge, type NetworkFailure, overBudget } from "./http_reply.ts";
-import { backoffMs, settled, sleep } from "./retry.ts";
+import { type IPv4Canary, ipv4Canary, makeHttpClient } from "./http_client.ts";
+import { askLive } from "./live.ts";
+import { type Moved, readMove, readName } from "./rename.ts";
+import { settled } from "./retry.ts";
 import { makeRequest, type SendRequest } from "./send_request.ts";
+import {
+  byteLimit,
+  countAnswer,
+  FRESHNESS,
+  judged,
+  noteOutcome,
+  openScope,
+  type Scope,
+  type Sourced,
+  toolErrorOf,
+} from "./send_scope.ts";
 
 /** What only the wiring of a host knows. */
 export interface NetworkOptions {
@@ -42,40 +55,6 @@ export interface Network {
   /** Drops the client and its connections. */
   close(): void;
 }
-
-/** Where an answer came from, in the words of the audit log. */
-type Transport = KeptAnswer["origin"] | "memory_cache";
-
-/** Freshness by transport, freshest first: an outcome claims the last of those that its answers had. */
-const FRESHNESS: Readonly<Record<Transport, string>> = {
-  pinned_https: "live",
-  memory_cache: "cached_in_run",
-  persistent_cache: "cached_persistent",
-  fixture: "fixture",
-};
-const BY_FRESHNESS: readonly string[] = Object.keys(FRESHNESS);
-
-/** What a call used so far. */
-interface Ledger {
-  readonly startedMs: number;
-  requests: number;
-  /** Bytes of all answers, wherever they came from. */
-  bytes: number;
-  /** Bytes that came over the network in this call, or were replayed in its place. */
-  responseBytes: number;
-  retries: number;
-  transport: Transport | undefined;
-}
-
-/** An answer with what the record says of it. */
-interface Answer {
-  readonly raw: RawReply;
-  readonly reply: Reply;
-  readonly transport: Transport;
-  readonly note: JsonObject;
-}
-
-type Sourced = { readonly answer: Answer } | { readonly failure: NetworkFailure; readonly transport: Transport };
 
 /**
  * Makes the network of a run. Reads no file and opens no connection; `open` makes the client.
@@ -130,22 +109,27 @@ class PinnedNetwork implements Network {
   }
 
   power(call: CallContext, limits: { readonly replyBytes?: number }): SendPower {
-    const ledger: Ledger = {
-      startedMs: this.#run.now(),
-      requests: 0,
-      bytes: 0,
-      responseBytes: 0,
-      retries: 0,
-      transport: undefined,
+    const scope = openScope(this.#run, call, limits);
+    const ask = async (target: EndpointTarget, options: SendOptions, as: "json" | "bytes"): Promise<Replied> => {
+      assertGranted(call, target);
+      if (this.#issued.get(target) !== call.tool) {
+        throw new DenialError("not_in_request", `agent tool denied: ${call.tool}`);
+      }
+      const { plan, credentials, cacheKey } = this.#run;
+      const sender = credentials.of(call.tool);
+      const credential = await sender?.identity(cacheKey) ?? "none";
+      const planned = Object.hasOwn(plan.tools, call.tool) ? plan.tools[call.tool] : undefined;
+      return await this.#send(
+        makeRequest(call.tool, target, { ...options, by: { planned, sender, credential, as } }),
+        scope,
+      );
     };
     return Object.freeze({
-      send: async (target: EndpointTarget, options: SendOptions = {}): Promise<Reply> => {
-        assertGranted(call, target);
-        if (this.#issued.get(target) !== call.tool) {
-          throw new DenialError("not_in_request", `agent tool denied: ${call.tool}`);
-        }
-        const request = makeRequest(call.tool, target, options);
-        return await this.#send(request, { call, ledger, replyBytes: limits.replyBytes ?? Infinity });
+      send: async (target: EndpointTarget, options: SendOptions = {}): Promise<Reply> =>
+        (await ask(target, options, "json")).reply,
+      fetchBytes: async (target: EndpointTarget, options: SendOptions = {}): Promise<ByteReply> => {
+        const { raw: { status, headers, text } } = await ask(target, options, "bytes");
+        return { status, headers, bytes: Uint8Array.fromBase64(text) };
       },
     });
   }
@@ -164,7 +148,7 @@ class PinnedNetwork implements Network {
     this.#client = undefined;
   }
 
-  async #send(request: SendRequest, scope: Scope): Promise<Reply> {
+  async #send(request: SendRequest, scope: Scope): Promise<Replied> {
     const { call, ledger } = scope;
     ledger.requests++;
     let sourced: Sourced;
@@ -172,35 +156,16 @@ class PinnedNetwork implements Network {
       sourced = await this.#source(request, scope);
     } catch (error) {
       // The host makes the outcome of an abort; the record then still says what was being waited for
-      if (call.signal.aborted) this.#note(request, scope, { error_kind: "timeout" });
+      if (call.signal.aborted) noteOutcome(request, scope, { error_kind: "timeout" });
       throw error;
     }
-    if ("failure" in sourced) throw this.#toolError(request, sourced, scope);
-    const { raw, reply, transport, note } = sourced.answer;
-    ledger.bytes += raw.bytes;
-    if (transport === "pinned_https" || transport === "fixture") ledger.responseBytes += raw.bytes;
-    const before = ledger.transport;
-    if (before === undefined || BY_FRESHNESS.indexOf(transport) > BY_FRESHNESS.indexOf(before)) {
-      ledger.transport = transport;
-      this.#note(request, scope, { status_code: raw.status, ...note });
-    } else {
-      this.#note(request, scope, {});
-    }
+    if ("failure" in sourced) throw toolErrorOf(request, sourced, scope);
+    const { raw, reply } = sourced.answer;
+    // An answer that was kept under another plan: the name it came from must be admitted by this one
+    if (raw.repository !== undefined) this.#admit(request, raw.repository, scope);
+    countAnswer(request, sourced.answer, scope);
     call.signal.throwIfAborted();
-    return reply;
-  }
-
-  /** Adds up what the outcome's record says of all requests of a call. */
-  #note(request: SendRequest, { call, ledger }: Scope, fields: JsonObject): void {
-    const { transport } = ledger;
-    call.note({
-      endpoint: request.endpoint,
-      ...(transport === undefined ? {} : { transport, freshness: FRESHNESS[transport] }),
-      requests: ledger.requests,
-      response_bytes: ledger.responseBytes,
-      duration_ms: Math.max(0, this.#run.now() - ledger.startedMs),
-      ...fields,
-    });
+    return { raw, reply };
   }
 
   async #source(request: SendRequest, scope: Scope): Promise<Sourced> {
@@ -238,31 +203,27 @@ class PinnedNetwork implements Network {
     };
     const freshness = FRESHNESS.memory_cache;
     scope.call.record({ type: "named_network_cache_hit", endpoint: request.endpoint, freshness, ...fields });
-    return this.#judged(kept.raw, { transport: "memory_cache", scope, note: { cache_hit: true, ...fields } });
+    return judged(request, kept.raw, { transport: "memory_cache", scope, note: { cache_hit: true, ...fields } });
   }
 
   /** Fixture, then persistent cache, then the pinned endpoint. Where fixtures are named nothing else is ever asked. */
   async #ask(request: SendRequest, scope: Scope): Promise<Sourced> {
     const { call } = scope;
-    if (this.#fixtures !== undefined) {
-      const found = this.#fixtures.find(request.method, request.url, request.body);
-      if (found === undefined) {
-        const message = "no recorded answer matches this request";
-        return { transport: "fixture", failure: { kind: "fixture_miss", message, retryable: false } };
-      }
-      const note = { fixture: found.file, recorded: found.recorded };
-      const sourced = this.#judged(found.reply, { transport: "fixture", scope, note });
+    const fixtures = this.#fixtures;
+    if (fixtures !== undefined) {
+      const ask = (one: SendRequest): Sourced => recorded(fixtures, one, scope);
+      const sourced = await this.#followed(request, scope, ask);
       this.#remember(request, sourced, this.#run.now());
       return sourced;
     }
+    let kept: RawReply | undefined;
     if (this.#cache !== undefined) {
-      const limit = byteLimit(this.#run, scope);
-      const found = await this.#cache.read(request, { limit, record: (body) => call.record(body) });
+      const found = await this.#cache.read(request, { limit: byteLimit(scope), record: (body) => call.record(body) });
       if (found.kind === "hit") {
         const { storedMs, ageMs, path } = found;
         const age = { stored_ms: storedMs, age_ms: ageMs, max_age_ms: this.#cache.maxAgeMs };
         const note = { cache_hit: true, cache_scope: "persistent", cache_path: path, ...age };
-        const sourced = this.#judged(found.raw, { transport: "persistent_cache", scope, note });
+        const sourced = judged(request, found.raw, { transport: "persistent_cache", scope, note });
         this.#remember(request, sourced, storedMs);
         return sourced;
       }
@@ -272,52 +233,65 @@ class PinnedNetwork implements Network {
           : "no cached answer and the cache is offline";
         return { transport: "persistent_cache", failure: { kind: "cache_miss", message, retryable: false } };
       }
+      kept = found.kind === "stale" ? found.kept : undefined;
     }
-    const sourced = await this.#live(request, scope);
+    const live = { client: this.#liveClient(), scope, random: this.#options.random ?? Math.random };
+    const sourced = await this.#followed(
+      request,
+      scope,
+      (one) => askLive(one, { ...live, kept: one === request ? kept : undefined }),
+    );
     this.#remember(request, sourced, this.#run.now());
     if ("answer" in sourced && this.#cache !== undefined) {
-      const limit = byteLimit(this.#run, scope);
-      await this.#cache.write(request, sourced.answer.raw, { limit, record: (body) => call.record(body) });
+      const write = { limit: byteLimit(scope), record: (body: RecordBody) => call.record(body) };
+      await this.#cache.write(request, sourced.answer.raw, write);
     }
     return sourced;
   }
 
-  /** Asks the endpoint, again and again where that can help, never past the call's deadline. */
-  async #live(request: SendRequest, scope: Scope): Promise<Sourced> {
-    const { call, ledger } = scope;
-    const client = this.#liveClient();
-    const { method, url, sent: headers } = request;
-    const body = request.body === "" ? undefined : request.body;
-    const maxAttempts = this.#run.plan.network.retryAttempts;
-    for (let retry = 1;; retry++) {
-      const limit = byteLimit(this.#run, scope);
-      const got = await exchange(client, { method, url, headers, body }, { limit, signal: call.signal });
-      const sourced: Sourced = "failure" in got
-        ? { failure: got.failure, transport: "pinned_https" }
-        : this.#judged(got.raw, { transport: "pinned_https", scope, note: { cache_hit: false } });
-      if ("answer" in sourced || !sourced.failure.retryable || retry > maxAttempts) return sourced;
-      const { failure } = sourced;
-      const random = (this.#options.random ?? Math.random)();
-      const waitMs = backoffMs(retry, { random, retryAfterMs: failure.retryAfterMs });
-      // A wait that ends at the deadline can only turn a clear failure into a timeout
-      if (this.#run.now() + waitMs >= call.deadlineMs) return sourced;
-      ledger.retries++;
-      call.record({
-        type: "named_network_retry",
-        endpoint: request.endpoint,
-        transport: "pinned_https",
-        attempt: retry,
-        max_attempts: maxAttempts,
-        error_kind: failure.kind,
-        status_code: failure.status ?? null,
-        retryable: true,
-        retry_policy: "bounded",
-        backoff_ms: waitMs,
-        retry_after_ms: failure.retryAfterMs ?? null,
-        elapsed_ms: Math.max(0, this.#run.now() - ledger.startedMs),
-      });
-      await sleep(waitMs, call.signal);
+  /** Asks, and where a repository of GitHub was renamed, asks once more by its number. */
+  async #followed(
+    request: SendRequest,
+    scope: Scope,
+    ask: (request: SendRequest) => Sourced | Promise<Sourced>,
+  ): Promise<Sourced> {
+    const first = await ask(request);
+    const isMoved = "failure" in first && request.service === "github" && first.failure.status === 301;
+    const moved = isMoved ? readMove(request.url, first.location) : undefined;
+    if (moved === undefined) return first;
+    // Nobody's credential goes after a redirect, also not one within the origin
+    const byNumber = (url: string): SendRequest => ({ ...request, url, sender: undefined });
+    scope.ledger.requests++;
+    const named = await ask({ ...byNumber(moved.nameUrl), as: "json" });
+    if ("failure" in named) return named;
+    const name = readName(named.answer.reply.json, moved);
+    if (name === undefined) {
+      const message = "the repository was renamed, and its new name is not clear";
+      const failure = { kind: "redirect_refused" as const, message, retryable: false, status: 301 };
+      return { failure, transport: named.answer.transport };
     }
+    scope.call.note({ renamed_from: moved.from, renamed_to: name, repository_id: moved.id });
+    this.#admit(request, name, scope, moved);
+    let last: Sourced = named;
+    if (moved.suffix !== "" || moved.url !== moved.nameUrl) {
+      scope.ledger.requests++;
+      last = await ask(byNumber(moved.url));
+    }
+    if ("failure" in last) return last;
+    const { answer } = last;
+    return { answer: { ...answer, raw: { ...answer.raw, repository: name } } };
+  }
+
+  /** Decides anew on a request under the name that its repository has now: the one decider, with every rule. */
+  #admit(request: SendRequest, name: string, { call }: Scope, moved?: Moved): void {
+    const path = new URL(request.url).pathname.split("/").slice(4).map((part) => `/${part}`).join("");
+    const target = `${request.method} https://api.github.com/repos/${name}${path}`;
+    const requirement = { kind: "network" as const, target, description: target };
+    const decision = decide(this.#run.plan, this.#run.places, { tool: call.tool, requirements: [requirement] });
+    if (decision.kind === "allow") return;
+    if (moved === undefined) call.note({ renamed_to: name });
+    const code = decision.kind === "ask" ? "approval_required" : decision.code;
+    throw new DenialError(code, `agent tool denied: ${call.tool}`);
   }
 
   #liveClient(): Deno.HttpClient {
@@ -325,62 +299,29 @@ class PinnedNetwork implements Network {
     return this.#client;
   }
 
-  /** Every answer, from wherever, passes the same budget and the same judgement. */
-  #judged(
-    raw: RawReply,
-    source: { readonly transport: Transport; readonly scope: Scope; readonly note: JsonObject },
-  ): Sourced {
-    const { transport, scope, note } = source;
-    const limit = byteLimit(this.#run, scope);
-    if (raw.bytes > limit) return { transport, failure: overBudget(limit) };
-    const judged = judge(raw, this.#run.now());
-    if ("failure" in judged) return { transport, failure: judged.failure };
-    return { answer: { raw, reply: judged.reply, transport, note } };
-  }
-
   #remember(request: SendRequest, sourced: Sourced, storedMs: number): void {
     if (!("answer" in sourced)) return;
     const { raw, transport } = sourced.answer;
     if (transport !== "memory_cache") this.#memory.set(request.key, { raw, origin: transport, storedMs });
   }
+}
 
-  #toolError(
-    request: SendRequest,
-    { failure, transport }: { readonly failure: NetworkFailure; readonly transport: Transport },
-    { ledger }: Scope,
-  ): ToolError {
-    const fields: { [name: string]: Json } = {
-      endpoint: request.endpoint,
-      transport,
-      error_kind: failure.kind,
-      retryable: failure.retryable,
-      retry_policy: "bounded",
-      retry_attempts: ledger.retries,
-      retry_max_attempts: this.#run.plan.network.retryAttempts,
-      requests: ledger.requests,
-      response_bytes: ledger.responseBytes,
-      duration_ms: Math.max(0, this.#run.now() - ledger.startedMs),
-    };
-    if (failure.status !== undefined) fields.status_code = failure.status;
-    if (failure.retryAfterMs !== undefined) fields.retry_after_ms = failure.retryAfterMs;
-    return new ToolError(failure.kind, `Cannot read ${request.endpoint}: ${failure.message}`, {
-      retryable: failure.retryable,
-      fields,
-      ...(failure.cause === undefined ? {} : { cause: failure.cause }),
-    });
+/** The answer of a request, before and after it was read. */
+interface Replied {
+  readonly raw: RawReply;
+  readonly reply: Reply;
+}
+
+/** Finds a recorded answer. */
+function recorded(fixtures: FixtureSet, request: SendRequest, scope: Scope): Sourced {
+  const { method, url, body, as, sent } = request;
+  const found = fixtures.find(method, url, body, as === "bytes" ? sent.accept : undefined);
+  if (found === undefined) {
+    const message = "no recorded answer matches this request";
+    return { transport: "fixture", failure: { kind: "fixture_miss", message, retryable: false } };
   }
-}
-
-/** A call, what it used, and the limit of its tool. */
-interface Scope {
-  readonly call: CallContext;
-  readonly ledger: Ledger;
-  readonly replyBytes: number;
-}
-
-/** Bytes that the next answer of a call may have: the tool's limit for one, and what is left of the policy's for all. */
-function byteLimit(run: RunContext, { ledger, replyBytes }: Scope): number {
-  return Math.max(0, Math.min(replyBytes, run.plan.budgets.toolResultBytes - ledger.bytes));
+  const note = { fixture: found.file, recorded: found.recorded };
+  return judged(request, found.reply, { transport: "fixture", scope, note });
 }
 
 /** A target that the gate denies: the plan does not know the endpoint. */

@@ -4,8 +4,9 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
+import { makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
 import { ControlError, InputError } from "../errors.ts";
-import { digest, type Json, type JsonObject } from "../json.ts";
+import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
 import { IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
@@ -99,6 +100,7 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
     code: prepared.code,
     fixtures,
+    redactor: redactorOf(plan),
     cacheKey: key,
     caPem,
     runId,
@@ -224,6 +226,17 @@ function hostEnv(plan: Plan): Record<string, string> {
     if (value !== undefined) env[name] = value;
   }
   return env;
+}
+
+/** Knows every credential that the host gets, so that nothing which it or the agent prints can show one. */
+function redactorOf(plan: Plan): Redactor {
+  const secrets = new Map<string, string>();
+  for (const { env } of Object.values(plan.credentials)) {
+    const value = Deno.env.get(env);
+    // One that is too short is refused by the host before anything runs
+    if (value !== undefined && utf8Length(value) >= MIN_SECRET_BYTES) secrets.set(env, value);
+  }
+  return makeRedactor({ fields: plan.redact, secrets });
 }
 
 /** The address of the proxy that a plan names, as it is in the caller's environment now. */

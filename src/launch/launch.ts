@@ -5,6 +5,7 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
+import type { Redactor } from "../audit/redact.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import { AuditWriter, checkBody } from "../audit/writer.ts";
 import { AuditError, ControlError } from "../errors.ts";
@@ -41,6 +42,8 @@ export interface LaunchOptions {
   readonly code: string;
   /** Recorded answers and other inputs that the launcher read and checked, by the path that the plan names. */
   readonly fixtures: Readonly<Record<string, string>>;
+  /** Knows the credentials that the host is given: what either process prints is scrubbed of them. */
+  readonly redactor: Redactor;
   /** 64 hexadecimal digits; authenticates cache envelopes. */
   readonly cacheKey: string;
   /** Text of the certificate authority that the plan names. */
@@ -126,6 +129,7 @@ class Run {
     this.#relay = new Relay({
       maxBytes: plan.budgets.stderrBytes,
       line: (source, text) => options.onStderr(source, text),
+      scrub: () => options.redactor.stream(),
       flood: () => this.#supervisor.end("stderr_exceeded"),
     });
   }

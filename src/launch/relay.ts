@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { ScrubStream } from "../audit/redact.ts";
+
 /** Longest piece that is passed on as one line, in characters. */
 const MAX_LINE = 4096;
 
@@ -13,6 +15,8 @@ export interface RelayOptions {
   readonly maxBytes: number;
   /** Takes one line, without its newline and not yet escaped: untrusted. */
   line(source: "host" | "agent", text: string): void;
+  /** Starts the scrubbing of one stream from what must not be shown; the stream arrives in pieces. */
+  scrub(): ScrubStream;
   /** Called once, when the streams have printed more than they may. */
   flood(): void;
 }
@@ -33,6 +37,7 @@ export class Relay {
   /** Relays one stream to its end. Never rejects. */
   async follow(source: "host" | "agent", stream: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder();
+    const scrub = this.#options.scrub();
     let rest = "";
     try {
       for await (const chunk of stream) {
@@ -42,7 +47,7 @@ export class Relay {
           this.#flooded = true;
           continue; // read on, so that nobody blocks on a full pipe before the end
         }
-        const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+        const lines = (rest + scrub.push(decoder.decode(chunk, { stream: true }))).split("\n");
         rest = lines.pop() ?? "";
         for (const line of lines) this.#pass(source, line);
         if (rest.length > MAX_LINE) {
@@ -53,7 +58,7 @@ export class Relay {
     } catch {
       // the process is gone
     }
-    rest += decoder.decode();
+    rest += scrub.push(decoder.decode()) + scrub.end();
     if (rest !== "" && !this.#flooded) this.#pass(source, rest);
   }
 

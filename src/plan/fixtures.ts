@@ -3,7 +3,8 @@
  *
  * Two formats are read. A list of OSV queries:
  * `{"queries":[{"package":{"ecosystem","name"},"version"?,"response":{…}}]}`; and a list of exchanges:
- * `{"version":1,"recorded":"YYYY-MM-DD","exchanges":[{"request":{"method","url","body"?},"response":{"status","headers"?,"body"?}}]}`.
+ * `{"version":1,"recorded":"YYYY-MM-DD","exchanges":[{"request":{"method","url","body"?,"accept"?},"response":{"status","headers"?,"body"?|"base64"?}}]}`.
+ * `accept` stands where one URL answers differently to another media type; `base64` holds an answer that is no JSON.
  * The placeholder of the npm registry's host is filled in everywhere. Either may hold a `note` for its readers.
  *
  * @module
@@ -25,6 +26,8 @@ export interface RecordedExchange {
   readonly url: string;
   /** Canonical JSON of the request's body; empty where there is none. */
   readonly body: string;
+  /** Media type for which this answer stands; absent: the usual one. */
+  readonly accept?: string;
   readonly reply: RawReply;
   /** The file it came from, as the caller named it. */
   readonly file: string;
@@ -34,8 +37,11 @@ export interface RecordedExchange {
 
 /** Recorded exchanges by request. */
 export interface FixtureSet {
-  /** Finds the answer to exactly this request; `body` is canonical JSON or empty. */
-  find(method: string, url: string, body: string): RecordedExchange | undefined;
+  /**
+   * Finds the answer to exactly this request; `body` is canonical JSON or empty. With `accept`, only an answer that was
+   * recorded for that media type.
+   */
+  find(method: string, url: string, body: string, accept?: string): RecordedExchange | undefined;
   readonly size: number;
 }
 
@@ -60,11 +66,13 @@ const exchangesSchema = v.strictObject({
       method: v.picklist(["GET", "POST"]),
       url: v.pipe(v.string(), v.check(isFinalUrl, "an https URL in normal form, without user and fragment")),
       body: v.optional(jsonObject),
+      accept: v.optional(filled),
     }),
     response: v.strictObject({
       status: v.pipe(v.number(), v.integer(), v.minValue(200), v.maxValue(599)),
       headers: v.optional(v.record(v.pipe(v.string(), v.regex(/^[a-z0-9-]+$/)), v.string())),
       body: v.optional(v.unknown()),
+      base64: v.optional(v.pipe(v.string(), v.check(isBase64, "bytes in base64"))),
     }),
   })),
 });
@@ -84,7 +92,7 @@ export function parseFixture(text: string, file: string): readonly RecordedExcha
       method: "POST",
       url: OSV_QUERY_URL,
       body: canonical({ package: { ecosystem, name }, ...(typeof version === "string" ? { version } : {}) }),
-      reply: rawReply(200, {}, response),
+      reply: rawReply({ status: 200, body: response }),
       file,
       recorded: null,
     }));
@@ -95,7 +103,8 @@ export function parseFixture(text: string, file: string): readonly RecordedExcha
       method: request.method,
       url: withRegistry(request.url),
       body: request.body === undefined ? "" : canonical(request.body),
-      reply: rawReply(response.status, response.headers ?? {}, response.body),
+      ...(request.accept === undefined ? {} : { accept: request.accept }),
+      reply: rawReply(response),
       file,
       recorded,
     }));
@@ -112,7 +121,7 @@ export function loadFixtures(files: readonly { readonly file: string; readonly t
   const byRequest = new Map<string, RecordedExchange>();
   for (const { file, text } of files) {
     for (const exchange of parseFixture(text, file)) {
-      const key = requestKey(exchange.method, exchange.url, exchange.body);
+      const key = requestKey(exchange);
       const earlier = byRequest.get(key);
       if (earlier === undefined) byRequest.set(key, exchange);
       else if (canonical(earlier.reply) !== canonical(exchange.reply)) {
@@ -127,19 +136,49 @@ export function loadFixtures(files: readonly { readonly file: string; readonly t
     }
   }
   return {
-    find: (method, url, body) => byRequest.get(requestKey(method, url, body)),
+    find: (method, url, body, accept) =>
+      byRequest.get(requestKey({ method, url, body, ...(accept === undefined ? {} : { accept }) })),
     size: byRequest.size,
   };
 }
 
-function requestKey(method: string, url: string, body: string): string {
-  return `${method}\n${url}\n${body}`;
+function requestKey(
+  { method, url, body, accept }: {
+    readonly method: string;
+    readonly url: string;
+    readonly body: string;
+    readonly accept?: string;
+  },
+): string {
+  return `${method}\n${url}\n${accept ?? ""}\n${body}`;
 }
 
-function rawReply(status: number, headers: Readonly<Record<string, string>>, body: unknown): RawReply {
-  const text = body === undefined ? "" : withRegistry(JSON.stringify(body));
+/** What a recording says of an answer. */
+interface RecordedAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: unknown;
+  readonly base64?: string | undefined;
+}
+
+function rawReply({ status, headers = {}, body, base64 }: RecordedAnswer): RawReply {
   const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => KEPT_HEADERS.some((h) => h === name)));
-  return { status, headers: kept, text, bytes: utf8Length(text) };
+  const { location } = headers;
+  const moved = location === undefined ? {} : { location };
+  if (base64 !== undefined) {
+    const bytes = Uint8Array.fromBase64(base64).byteLength;
+    return { status, headers: kept, text: base64, bytes, encoding: "base64", ...moved };
+  }
+  const text = body === undefined ? "" : withRegistry(JSON.stringify(body));
+  return { status, headers: kept, text, bytes: utf8Length(text), ...moved };
+}
+
+function isBase64(text: string): boolean {
+  try {
+    return Uint8Array.fromBase64(text).toBase64() === text;
+  } catch {
+    return false;
+  }
 }
 
 function parseJson(text: string, file: string): unknown {

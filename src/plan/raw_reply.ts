@@ -12,6 +12,12 @@ export interface RawReply {
   readonly text: string;
   /** Decoded bytes of the body. */
   readonly bytes: number;
+  /** `base64`: the body was asked for as bytes, and `text` holds them in base64. Absent: the body is `text`. */
+  readonly encoding?: "base64";
+  /** Where a redirect leads, unread; never kept, never shown. */
+  readonly location?: string;
+  /** `owner/name` that a renamed repository had when it gave this answer. */
+  readonly repository?: string;
 }
 
 /** Headers that tools and caches get to see; none of them can hold a credential. */

@@ -95,7 +95,10 @@ function refuseUseless(check: Check, name: string): void {
 }
 
 /** A variable that the host uses for its network is read for that; a credential in it would be sent to others. */
-function refuseSharedWithHost(check: Check, planned: readonly (readonly [string, Plan["credentials"][string]])[]): void {
+function refuseSharedWithHost(
+  check: Check,
+  planned: readonly (readonly [string, Plan["credentials"][string]])[],
+): void {
   const { network } = check.loaded.policy;
   const ca = network?.ca;
   for (const name of [network?.proxy?.fromEnv, ca !== undefined && "fromEnv" in ca ? ca.fromEnv : undefined]) {

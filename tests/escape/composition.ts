@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { makeRedactor } from "../../src/audit/redact.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { makeChannels } from "../../src/launch/channels.ts";
 import { startGrants } from "../../src/launch/execute.ts";
@@ -100,6 +101,7 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
     agentBoot: options.agentBoot ?? `${ROOT}/src/isolate/process_boot.js`,
     code: options.code,
     fixtures: {},
+    redactor: makeRedactor({ fields: [], secrets: new Map() }),
     cacheKey: "00".repeat(32),
     caPem,
     runId,

@@ -16,7 +16,16 @@ const LIMIT = 1_000;
 
 function request(change: Partial<CacheRequest> = {}): CacheRequest {
   const url = "https://api.osv.dev/v1/query";
-  return { tool: "osv.query", method: "POST", url, endpoint: `POST ${url}`, body: "{}", headers: "{}", ...change };
+  return {
+    tool: "osv.query",
+    method: "POST",
+    url,
+    endpoint: `POST ${url}`,
+    body: "{}",
+    headers: "{}",
+    credential: "none",
+    ...change,
+  };
 }
 
 interface Opened {

@@ -94,6 +94,7 @@ export function makeRun(project: string, fs: FsPlan = {}): TestRun {
     places: { project, twokey: "/nonexistent/twokey", state: "/nonexistent/state" },
     fixtures: {},
     cacheKey: new Uint8Array(32),
+    credentials: { of: () => undefined, note: () => ({}) },
     env: () => undefined,
     now: () => Date.now(),
     sha256,

@@ -1,4 +1,5 @@
 /** Runs a host with a process of the test's own in the place of the agent: what a hostile agent could send. */
+import { makeRedactor } from "../../src/audit/redact.ts";
 import type { Record as AuditRecord, RecordBody } from "../../src/audit/record.ts";
 import { startGroundwork } from "../../src/launch/execute.ts";
 import { launch, type RunEnd } from "../../src/launch/launch.ts";
@@ -66,6 +67,7 @@ export async function runRawAgent(body: string, budgets: Readonly<Record<string,
       agentBoot: boot,
       code,
       fixtures: {},
+      redactor: makeRedactor({ fields: [], secrets: new Map() }),
       cacheKey: "00".repeat(32),
       caPem: undefined,
       runId: "raw",

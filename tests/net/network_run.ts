@@ -49,6 +49,7 @@ export function makeRun(options: RunOptions = {}): RunContext {
     places: { project: "/nowhere/project", twokey: "/nowhere/twokey", state: options.state ?? "/nowhere/state" },
     fixtures: options.fixtures ?? {},
     cacheKey: options.cacheKey ?? new Uint8Array(32).fill(7),
+    credentials: { of: () => undefined, note: () => ({}) },
     env: (name) => options.env?.[name],
     now: options.now ?? Date.now,
     sha256,
