@@ -28,14 +28,18 @@ interface Root {
   readonly exclude: readonly string[];
 }
 
-/** Plans the `fs` block. `kept` are files that no tool may write: agent modules, fixtures, certificates. */
-export function planFiles(check: Check, kept: readonly string[]): Plan["fs"] {
+/**
+ * Plans the `fs` block. `kept` are files that no tool may write: agent modules, fixtures, certificates, programs. `work`
+ * are folders that the host may look into because programs start there.
+ */
+export function planFiles(check: Check, kept: readonly string[], work: readonly string[] = []): Plan["fs"] {
   const read = readRoots(check);
   const write = writeRoots(check);
   checkNesting(check, read);
   const places = protectedPlaces(check, kept);
   for (const root of write) refuseProtected(check, root, places);
-  const secret = secretPlaces(check, read);
+  const seen = work.map((path): Root => ({ at: "", path, folder: true, include: [], exclude: [] }));
+  const secret = secretPlaces(check, [...read, ...seen]);
   // what key 1 denies to read could not be verified after writing it, and other programs obey it without asking
   const inWriteRoot = [...new Set([...places, ...secret])].toSorted().filter((place) =>
     write.some(({ path }) => isInside(path, place))
@@ -54,7 +58,7 @@ export function planFiles(check: Check, kept: readonly string[]): Plan["fs"] {
       rule: root.at,
     } satisfies WriteRoot)),
     protected: write.length === 0 ? [] : [...portables(check, inWriteRoot), ...PROTECTED_NAMES],
-    secret: read.length === 0 ? [] : [...portables(check, secret), ...SECRET_NAMES],
+    secret: read.length + work.length === 0 ? [] : [...portables(check, secret), ...SECRET_NAMES],
   };
 }
 
@@ -261,7 +265,8 @@ function portables(check: Check, paths: readonly string[]): PortablePath[] {
   return paths.map((path) => check.portable(path));
 }
 
-function isDate(text: string): boolean {
+/** Whether a text is a day of the calendar, `YYYY-MM-DD`. */
+export function isDate(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }

@@ -12,6 +12,7 @@ import { Check, quote } from "./check.ts";
 import { planFiles, planUnsafe } from "./check_paths.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
+import { operatorsFolders, planProcess } from "./check_process.ts";
 import { planTools } from "./check_tools.ts";
 import type { Facts } from "./inspect.ts";
 import type { LoadedPolicy } from "./load.ts";
@@ -46,18 +47,20 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   const tools = planTools(check, budgets);
   const agent = planAgent(check, modules);
   const network = planNetwork(check);
+  const programs = planProcess(check);
   const kept = [
+    ...programs.kept,
     ...(modules ?? []).map(({ path }) => path),
     ...["/agent", "/network/ca/file"].flatMap((at) => facts.paths.get(at)?.real ?? []),
     ...(policy.network?.fixtures ?? []).flatMap((_, i) => facts.paths.get(`/network/fixtures/${i}`)?.real ?? []),
   ];
-  const fs = planFiles(check, kept);
+  const fs = planFiles(check, kept, programs.folders);
   const gate = planGate(check);
   const github = planGitHub(check);
   const credentials = planCredentials(check);
   const expectDenials = planExpectedDenials(check);
   checkCache(check);
-  const unsafe = planUnsafe(check, fs);
+  const unsafe = [...planUnsafe(check, fs), ...operatorsFolders(check, programs.process), ...programs.unsafe];
   refuse(check.issues);
   const env = [
     network.proxy?.fromEnv,
@@ -72,6 +75,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     tools,
     fs,
     network,
+    ...(programs.process === undefined ? {} : { process: programs.process }),
     github,
     credentials,
     gate,

@@ -8,6 +8,7 @@ import { pathProblem, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
 import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
+import { type ProgramFact, readProgram } from "./program_fact.ts";
 import { maybeLstat, realOf } from "./real_path.ts";
 import type { Policy } from "./schema.ts";
 
@@ -31,6 +32,8 @@ export interface Facts {
   readonly paths: ReadonlyMap<string, PathFact>;
   /** SHA-256 of each fixture that could be read, by JSON Pointer. */
   readonly fixtures: ReadonlyMap<string, string>;
+  /** What each program is, by the JSON Pointer of its path; one that cannot be read has no fact. */
+  readonly programs: ReadonlyMap<string, ProgramFact>;
   /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
   readonly tracked: ReadonlySet<string>;
 }
@@ -62,6 +65,7 @@ const MAX_FIXTURE = 64 * 1024 * 1024;
 export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Promise<Facts> {
   const paths = new Map<string, PathFact>();
   const fixtures = new Map<string, string>();
+  const programs = new Map<string, ProgramFact>();
   const tracked = new Set<string>();
   const { view = DISK } = options;
   for (const [pointer, text] of pathsOf(loaded.policy)) {
@@ -73,6 +77,10 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
       const hash = await view.hashFile(fact.real);
       if (hash !== null) fixtures.set(pointer, hash);
     }
+    if (pointer.startsWith("/process/commands/") && fact.kind === "file") {
+      const program = await readProgram(fact.real) ?? await programInView(view, fact.real);
+      if (program !== null) programs.set(pointer, program);
+    }
   }
   return {
     places: options.places,
@@ -80,6 +88,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     denoDir: options.denoDir ? realOf(resolvePath("/", options.denoDir)) : null,
     paths,
     fixtures,
+    programs,
     tracked,
   };
 }
@@ -94,6 +103,10 @@ export function pathsOf(policy: Policy): [pointer: string, path: string][] {
   if (policy.network?.cache?.dir !== undefined) found.push(["/network/cache/dir", policy.network.cache.dir]);
   const ca = policy.network?.ca;
   if (ca !== undefined && "file" in ca) found.push(["/network/ca/file", ca.file]);
+  for (const [name, { path }] of Object.entries(policy.process?.commands ?? {})) {
+    found.push([`/process/commands/${name}/path`, path]);
+  }
+  for (const [i, path] of (policy.process?.cwd ?? []).entries()) found.push([`/process/cwd/${i}`, path]);
   for (const [i, { root }] of (policy.unsafe?.outside ?? []).entries()) {
     found.push([`/unsafe/outside/${i}/root`, root]);
   }
@@ -114,6 +127,14 @@ export function lookAt(path: string): PathFact {
     const leaf = maybeLstat(path);
     return { path, real, kind: leaf === "missing" ? "missing" : "other" };
   }
+}
+
+/** A program that only a revision has: what can be known of it is its digest. */
+async function programInView(view: FileView, path: string): Promise<ProgramFact | null> {
+  if (view === DISK) return null;
+  const sha256 = await view.hashFile(path);
+  if (sha256 === null) return null;
+  return { sha256, kind: "binary", setsUser: false, identity: { dev: 0, ino: 0, size: 0, mtimeMs: 0 } };
 }
 
 async function hashFile(path: string): Promise<string | null> {

@@ -10,6 +10,7 @@ import type { JsonObject } from "../json.ts";
 import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
 import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
 import type { OutputOf } from "../tool/define.ts";
+import { processBlock, processUnsafe } from "./process_schema.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
@@ -220,6 +221,7 @@ const unsafe = v.strictObject({
     v.maxLength(64),
     v.description("Roots outside the project that the author accepts"),
   )),
+  ...processUnsafe,
 });
 
 const policyTest = v.strictObject({
@@ -270,6 +272,7 @@ export const policySchema = v.strictObject({
     v.record(toolName, variable),
     v.description("The variable that holds the credential of a tool, by the tool's name. It serves no other tool"),
   )),
+  process: v.optional(v.pipe(processBlock, v.description("Programs that may be started. Absent: none"))),
   gate: v.optional(v.pipe(gate, v.description("Rules that narrow what the grants above admit"))),
   budgets: v.optional(v.pipe(budgets, v.description("Limits of the run, inclusive; each has a default"))),
   redact: v.optional(v.pipe(
@@ -309,7 +312,7 @@ export type Policy = OutputOf<(typeof import("./schema.ts"))["policySchema"]>;
 export type PolicyGateRule = v.InferOutput<typeof gateRule>;
 
 /** Blocks that are reserved: until something enforces them, a policy that names one is refused. */
-export const RESERVED_BLOCKS: readonly string[] = ["model", "process", "approvals"];
+export const RESERVED_BLOCKS: readonly string[] = ["model", "approvals"];
 
 /**
  * The published JSON Schema (draft 2020-12) of a policy file. Loads its converter on first use, so that validating a
