@@ -82,7 +82,8 @@ async function runCases(
 /** A record without the envelope and without times; the project's folder by name. */
 function stable(record: AuditRecord, dir: string): JsonObject {
   const { seq: _1, at_ms: _2, run_id: _3, prev: _4, hash: _5, duration_ms: _6, elapsed_ms: _7, ...fields } = record;
-  return JSON.parse(JSON.stringify(fields).replaceAll(dir, "${project}"));
+  const { stored_ms: _8, age_ms: _9, ...rest } = fields;
+  return JSON.parse(JSON.stringify(rest).replaceAll(dir, "${project}"));
 }
 
 /** Nothing that an agent sees names the folder of the project, a process, or where twokey is. */
