@@ -39,7 +39,7 @@ async function lockEntry(name: string, manifests: ToolManifests): Promise<[strin
   const entry = `${loaded.base}/${loaded.policy.agent}`;
   const { modules } = await bundleAgent({ entry, project: loaded.project });
   const { plan } = await compileLoaded(loaded, { manifests, modules, env: (variable) => Deno.env.get(variable) });
-  return [`${folder}/${LOCK_FILE}`, await lockText(plan)];
+  return [`${folder}/${LOCK_FILE}`, await lockText({ plan })];
 }
 
 async function manifestsText(): Promise<string> {

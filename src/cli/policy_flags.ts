@@ -25,6 +25,10 @@ export interface RunFlags {
   readonly githubRepo?: readonly string[];
   readonly githubTokenEnv?: string;
   readonly secret?: readonly string[];
+  readonly processCommand?: readonly string[];
+  readonly processCwd?: readonly string[];
+  readonly processEnv?: readonly string[];
+  readonly processOutputStreamChunkBytes?: number;
   readonly maxToolArgBytes?: number;
   readonly maxToolResultBytes?: number;
   readonly toolTimeoutMs?: number;
@@ -57,6 +61,10 @@ export const RUN_FLAGS = {
   githubRepo: many("Repository that the github tools may read: owner/name, or owner/*", "repo"),
   githubTokenEnv: one("Variable that holds the token of the github tools", "variable"),
   secret: many("Variable that holds the credential of one tool: <tool>=<variable>", "tool=variable"),
+  processCommand: many("Program that process may start: <name>=<path>", "name=path"),
+  processCwd: many("Folder in and below which programs may start; the first is the default", "folder"),
+  processEnv: many("Variable of programs: KEY takes the caller's value, KEY=value is that value", "KEY[=value]"),
+  processOutputStreamChunkBytes: count("UTF-8 bytes of one record of a program's output, 4 to 8192", "bytes"),
   maxToolArgBytes: count("UTF-8 bytes of one call's arguments, at most", "bytes"),
   maxToolResultBytes: count("UTF-8 bytes of one call's result, at most", "bytes"),
   toolTimeoutMs: count("Deadline of one call in milliseconds", "ms"),

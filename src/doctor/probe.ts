@@ -193,6 +193,7 @@ class Prober {
       loaded,
       places: this.#places,
       plan: { ...plan, isolation, budgets: { ...plan.budgets, ...budgets } },
+      programs: {},
       code: "",
     };
   }

@@ -132,9 +132,10 @@ function gainsOver(base: Plan, plan: Plan): readonly Change[] | undefined {
 
 /** The plan that grants nothing, otherwise like `plan`. */
 function nothingOf(plan: Plan): Plan {
+  const { process: _, ...others } = plan;
   const budgets = Object.fromEntries(Object.entries(BUDGETS).map(([name, { value }]) => [name, value]));
   return {
-    ...plan,
+    ...others,
     isolation: "process",
     tools: {},
     fs: { ...plan.fs, read: [], write: [] },

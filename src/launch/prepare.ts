@@ -8,8 +8,9 @@ import { DataError, InputError } from "../errors.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { absolute } from "../plan/plan.ts";
 import { compile } from "../policy/compile.ts";
-import { inspect } from "../policy/inspect.ts";
+import { inspect, programsOf } from "../policy/inspect.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
+import type { ProgramFact } from "../policy/program_fact.ts";
 import { compileLoaded } from "../policy/compile_file.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { placesOf } from "../policy/places.ts";
@@ -28,6 +29,8 @@ export interface CompiledPolicy {
   readonly places: Places;
   /** Frozen; all that a run knows of the policy. */
   readonly plan: Plan;
+  /** What each granted program was when it was looked at, by its name. */
+  readonly programs: Readonly<Record<string, ProgramFact>>;
 }
 
 /** A compiled policy with its agent. */
@@ -51,7 +54,7 @@ function env(name: string): string | undefined {
 /** Compiles a policy without its agent: what `validate` and `explain` need. */
 export async function compilePolicy(loaded: LoadedPolicy): Promise<CompiledPolicy> {
   const { facts, plan } = await compileLoaded(loaded, { manifests: MANIFESTS, env });
-  return { loaded, places: facts.places, plan };
+  return { loaded, places: facts.places, plan, programs: programsOf(facts) };
 }
 
 /** Compiles a policy and bundles its agent. */
@@ -60,8 +63,9 @@ export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions =
   const { agent } = loaded.policy;
   const factsLater = inspect(loaded, { places, denoDir: denoDirOf(env), nowMs: Date.now() });
   if (options.code !== undefined) {
-    const plan = compile({ loaded, manifests: MANIFESTS, facts: await factsLater, modules: [] });
-    return { loaded, places, plan, code: options.code };
+    const facts = await factsLater;
+    const plan = compile({ loaded, manifests: MANIFESTS, facts, modules: [] });
+    return { loaded, places, plan, programs: programsOf(facts), code: options.code };
   }
   if (agent === undefined) {
     throw new DataError("agent_missing", "Cannot run: the policy names no agent", {
@@ -76,8 +80,9 @@ export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions =
     cacheDir: await bundleDir(places),
     onProgress: options.onProgress,
   });
-  const plan = compile({ loaded, manifests: MANIFESTS, facts: await factsLater, modules: bundle.modules });
-  return { loaded, places, plan, code: bundle.code };
+  const facts = await factsLater;
+  const plan = compile({ loaded, manifests: MANIFESTS, facts, modules: bundle.modules });
+  return { loaded, places, plan, programs: programsOf(facts), code: bundle.code };
 }
 
 /** The folder of finished bundles; `undefined` where it cannot be made, which costs time only. */

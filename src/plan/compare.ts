@@ -8,6 +8,7 @@ import { includes } from "../authority/path_language.ts";
 import { admitsRepository } from "../authority/repository.ts";
 import { canonical } from "../json.ts";
 import { BUDGETS } from "./budgets.ts";
+import { compareProcess } from "./compare_programs.ts";
 import { readSet, writeSet } from "./path_sets.ts";
 import type { Budgets, GateRule, Isolation, Plan } from "./plan.ts";
 
@@ -50,6 +51,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
       credentialsOf(head),
     ),
     ...compareSets({ subject: "variable", noun: "the variable", rule: "/network" }, base.env, head.env),
+    ...compareProcess(base, head),
     ...compareGate(base, head),
     ...compareBudgets(base.budgets, head.budgets),
     ...compareIsolation(base.isolation, head.isolation),

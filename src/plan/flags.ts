@@ -31,6 +31,7 @@ export function hostFlags(plan: Plan, places: Places, options: Key1Options = {})
     ...flag("--deny-write", permissions.denyWrite),
     ...flag("--allow-net", permissions.net),
     ...flag("--deny-net", permissions.denyNet),
+    ...flag("--allow-run", permissions.run),
     `--v8-flags=--max-old-space-size=${plan.budgets.heapMb},--enable-experimental-regexp-engine-on-excessive-backtracks`,
   ];
 }

@@ -16,6 +16,8 @@ export interface Key1Options {
   readonly extraRead?: readonly string[];
   /** Further paths that the host itself writes. Absolute. */
   readonly extraWrite?: readonly string[];
+  /** What the host starts in the place of the plan's programs: the launcher's wrappers. Absolute. Default: the programs. */
+  readonly run?: readonly string[];
   /** Further `host:port`s that the host connects to at start, and gives up before the agent starts. */
   readonly extraNet?: readonly string[];
   /** `host:port` of the proxy that the plan names, as the launcher read it from the variable. */
@@ -32,6 +34,7 @@ export interface Key1 {
   readonly denyWrite: readonly string[];
   readonly net: readonly string[];
   readonly denyNet: readonly string[];
+  readonly run: readonly string[];
   readonly env: readonly string[];
 }
 
@@ -47,10 +50,14 @@ export function key1(plan: Plan, places: Places, options: Key1Options = {}): Key
   const place = (path: string): string => options.portable === true ? path : absolute(path, places);
   const cache = plan.network.cache === null ? [] : [place(plan.network.cache.dir)];
   const ca = plan.network.ca !== null && "file" in plan.network.ca ? [place(plan.network.ca.file)] : [];
+  const programs = Object.values(plan.process?.commands ?? {}).map(({ path }) => place(path));
   const write = [...plan.fs.write.map(({ root }) => place(root)), ...cache, ...options.extraWrite ?? []];
   const read = [
     ...plan.fs.read.map(({ root }) => place(root)),
     ...plan.fs.write.map(({ root }) => place(root)),
+    // a folder is compared by its real path, a program by its numbers
+    ...(plan.process?.cwd ?? []).map(({ root }) => place(root)),
+    ...programs,
     ...cache,
     ...ca,
     ...options.extraRead ?? [],
@@ -67,6 +74,7 @@ export function key1(plan: Plan, places: Places, options: Key1Options = {}): Key
     denyWrite: clean(plan.fs.protected.filter(isPlace).map(place)),
     net: clean(hosts),
     denyNet: denyNet([...proxy, ...options.proxyResolved ?? []]),
+    run: clean(options.run ?? programs),
     env: clean(plan.env),
   };
 }

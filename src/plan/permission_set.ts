@@ -14,11 +14,12 @@ import type { Places, Plan } from "./plan.ts";
  * @throws {ControlError} If a place on this machine cannot be written as a flag: both prints grant the same or nothing.
  */
 export function permissionSet(plan: Plan, places: Places, options: Key1Options = {}): JsonObject {
-  const { read, denyRead, write, denyWrite, net, denyNet, env } = key1(plan, places, options);
+  const { read, denyRead, write, denyWrite, net, denyNet, run, env } = key1(plan, places, options);
   return {
     ...(read.length === 0 ? {} : { read: { allow: read, deny: denyRead } }),
     ...(write.length === 0 ? {} : { write: { allow: write, deny: denyWrite } }),
     ...(net.length === 0 ? {} : { net: { allow: net, deny: denyNet } }),
+    ...(run.length === 0 ? {} : { run: { allow: run } }),
     ...(env.length === 0 ? {} : { env: { allow: env } }),
     import: ["none.invalid"],
   };

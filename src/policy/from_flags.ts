@@ -6,7 +6,8 @@
  */
 import { type Position, UsageError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import { isInside, pathProblem, resolvePath } from "../authority/path.ts";
+import { isInside, nameOf, pathProblem, resolvePath } from "../authority/path.ts";
+import { isSecretVariable } from "../authority/variables.ts";
 import type { Budgets, Isolation } from "../plan/plan.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
@@ -45,6 +46,14 @@ export interface PolicyFlags {
   readonly githubTokenEnv?: string;
   /** `--secret`: `<tool>=<variable>`, the variable that holds the credential of one tool. */
   readonly secret?: readonly string[];
+  /** `--process-command`: `<name>=<path>`, a program that may be started. */
+  readonly processCommand?: readonly string[];
+  /** `--process-cwd`: folders in and below which programs may start. */
+  readonly processCwd?: readonly string[];
+  /** `--process-env`: `KEY` for the caller's value, `KEY=value` for that value. */
+  readonly processEnv?: readonly string[];
+  /** `--process-output-stream-chunk-bytes`: UTF-8 bytes of one record of output. */
+  readonly processOutputStreamChunkBytes?: number;
   /** `--max-tool-arg-bytes`: UTF-8 bytes of the arguments of one call. */
   readonly maxToolArgBytes?: number;
   /** `--max-tool-result-bytes`: UTF-8 bytes of the result of one call. */
@@ -111,6 +120,7 @@ export async function withFlags(
   for (const path of flags.osvFixture ?? []) merge.append("/network/fixtures", "--osv-fixture", merge.path(path));
   addCache(merge, flags);
   addCredentials(merge, flags);
+  addProcess(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
     value: flags.namedNetworkRetryAttempts,
     before: policy.network?.retry?.attempts ?? 0,
@@ -205,6 +215,67 @@ function addCredentials(merge: Merge, flags: PolicyFlags): void {
     merge.set(`/secrets/${tool}`, "--secret", name);
     if (!Object.hasOwn(secrets, tool) || secrets[tool] !== name) merge.adds("--secret");
   }
+}
+
+function addProcess(merge: Merge, flags: PolicyFlags): void {
+  const { process } = merge.loaded.policy;
+  const { processCommand = [], processCwd = [], processEnv = [], processOutputStreamChunkBytes: chunkBytes } = flags;
+  if (process === undefined && processCommand.length + processCwd.length + processEnv.length > 0) {
+    if (processCommand.length === 0 || processCwd.length === 0) {
+      throw new UsageError(
+        "usage_needs_flag",
+        "Cannot start programs: --process-command and --process-cwd are both needed",
+      );
+    }
+  }
+  for (const text of processCommand) {
+    const [, name, path] = /^([A-Za-z0-9][A-Za-z0-9._+-]{0,63})=(.+)$/s.exec(text) ?? [];
+    if (name === undefined || path === undefined) {
+      throw new UsageError("usage_command", "Cannot use --process-command: expected <name>=<path of a program>");
+    }
+    // A flag has no room for a grammar: where none is built in, its author answers for the arguments.
+    const known = nameOf(path);
+    const args = known === "git" || known === "rg" ? known : "any";
+    merge.set(`/process/commands/${name}`, "--process-command", { path: programPath(merge, path), args });
+    merge.adds("--process-command");
+  }
+  for (const path of processCwd) {
+    const text = merge.path(path);
+    if (!(process?.cwd ?? []).includes(text)) merge.append("/process/cwd", "--process-cwd", text);
+  }
+  for (const text of processEnv) {
+    const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)(?:=(.*))?$/s.exec(text) ?? [];
+    if (name === undefined) {
+      // What stands there may be a secret, so no message shows it
+      throw new UsageError("usage_variable", "Cannot use --process-env: expected KEY or KEY=value");
+    }
+    if (value === undefined) {
+      if (!(process?.env?.pass ?? []).includes(name)) merge.append("/process/env/pass", "--process-env", name);
+      continue;
+    }
+    if (isSecretVariable(name)) {
+      throw new UsageError(
+        "usage_secret",
+        `Cannot use --process-env with a value for "${name}": it goes by the name of a secret; name it alone`,
+      );
+    }
+    merge.set(`/process/env/set/${name}`, "--process-env", value);
+    merge.adds("--process-env");
+  }
+  if (chunkBytes !== undefined) {
+    if (process === undefined && processCommand.length === 0) {
+      throw new UsageError(
+        "usage_needs_flag",
+        "Cannot use --process-output-stream-chunk-bytes: it needs --process-command, whose output it cuts",
+      );
+    }
+    merge.set("/process/output/chunkBytes", "--process-output-stream-chunk-bytes", chunkBytes);
+  }
+}
+
+/** The operator may leave out the folder of a file that is here; a policy may not. */
+function programPath(merge: Merge, path: string): string {
+  return path.includes("/") ? merge.path(path) : merge.path(`./${path}`);
 }
 
 function addIsolation(merge: Merge, flags: PolicyFlags): void {

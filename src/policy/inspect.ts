@@ -93,6 +93,12 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
   };
 }
 
+/** What each program of a policy is, by the name that agents use. */
+export function programsOf({ programs }: Facts): Record<string, ProgramFact> {
+  const found = [...programs].map(([pointer, fact]): [string, ProgramFact] => [pointer.split("/")[3] ?? "", fact]);
+  return Object.fromEntries(found.toSorted(([a], [b]) => a < b ? -1 : 1));
+}
+
 /** Every path that a policy names, with its JSON Pointer. */
 export function pathsOf(policy: Policy): [pointer: string, path: string][] {
   const found: [string, string][] = [];

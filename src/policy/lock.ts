@@ -8,6 +8,7 @@ import { CreateError, DataError } from "../errors.ts";
 import { digest } from "../json.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { LoadedPolicy } from "./load.ts";
+import type { ProgramFact } from "./program_fact.ts";
 
 /** The lock's name; it stands in the policy's folder. */
 export const LOCK_FILE = "agent.lock.json";
@@ -40,7 +41,7 @@ export interface Lock {
   readonly modules: Readonly<Record<string, string>>;
   /** Digest of the manifest of each granted tool, by name. */
   readonly tools: Readonly<Record<string, string>>;
-  /** Digest of each granted program; empty until a policy can grant any. */
+  /** Digest of each granted program, by the name that agents use. */
   readonly programs: Readonly<Record<string, string>>;
   /** Deno versions that the escape suite passed on. */
   readonly deno: readonly string[];
@@ -53,27 +54,34 @@ export interface Drift {
   readonly change: "changed" | "added" | "removed";
 }
 
+/** What a lock is made from. */
+export interface Lockable {
+  readonly plan: Plan;
+  /** What each granted program was when it was looked at, by its name; absent where the plan grants none. */
+  readonly programs?: Readonly<Record<string, ProgramFact>>;
+}
+
 /** Derives the lock of a compiled policy. Pure but for the digest. */
-export async function lockOf(plan: Plan): Promise<Lock> {
+export async function lockOf({ plan, programs = {} }: Lockable): Promise<Lock> {
   return {
     version: 1,
     policy: plan.policy.sha256,
     plan: await digest(plan),
     modules: Object.fromEntries((plan.agent?.modules ?? []).map(({ path, sha256 }) => [path, sha256])),
     tools: Object.fromEntries(Object.entries(plan.tools).map(([name, { manifest }]) => [name, manifest])),
-    programs: {},
+    programs: Object.fromEntries(Object.entries(programs).map(([name, { sha256 }]) => [name, sha256])),
     deno: [...PROVEN_DENO],
   };
 }
 
 /** The text of a lock. */
-export async function lockText(plan: Plan): Promise<string> {
-  return `${JSON.stringify(await lockOf(plan), null, 2)}\n`;
+export async function lockText(compiled: Lockable): Promise<string> {
+  return `${JSON.stringify(await lockOf(compiled), null, 2)}\n`;
 }
 
 /** Compares a plan, about to run on Deno `version`, with its lock. An empty list means that nothing drifted. */
-export async function driftOf(plan: Plan, lock: Lock, version: string): Promise<readonly Drift[]> {
-  const now = await lockOf(plan);
+export async function driftOf(compiled: Lockable, lock: Lock, version: string): Promise<readonly Drift[]> {
+  const now = await lockOf(compiled);
   const drift: Drift[] = [];
   if (now.policy !== lock.policy) drift.push({ what: "policy", change: "changed" });
   drift.push(...compareMaps("agent module", lock.modules, now.modules));
@@ -147,11 +155,11 @@ export async function readLock(path: string): Promise<Lock> {
 
 /** Refuses a plan that is not what its lock says. @throws {DataError} Naming everything that drifted. */
 export async function assertLocked(
-  { loaded, plan }: { readonly loaded: LoadedPolicy; readonly plan: Plan },
+  { loaded, ...compiled }: Lockable & { readonly loaded: LoadedPolicy },
 ): Promise<void> {
   const path = await findLock(loaded);
   if (path === undefined) throw new DataError("lock_missing", `Cannot run locked: there is no ${LOCK_FILE}`);
-  const drift = await driftOf(plan, await readLock(path), Deno.version.deno);
+  const drift = await driftOf(compiled, await readLock(path), Deno.version.deno);
   if (drift.length === 0) return;
   const list = drift.map(({ what, change }) => `  ${change}: ${what}`).join("\n");
   throw new DataError("lock_drift", `Cannot run locked: this is not what ${LOCK_FILE} says\n${list}`, {
@@ -161,7 +169,7 @@ export async function assertLocked(
 
 /** Writes the lock of a compiled policy, whole or not at all; returns its path. */
 export async function writeLock(
-  { loaded, plan }: { readonly loaded: LoadedPolicy; readonly plan: Plan },
+  { loaded, ...compiled }: Lockable & { readonly loaded: LoadedPolicy },
 ): Promise<string> {
   if (loaded.file === null) {
     throw new DataError("lock_no_file", "Cannot lock: a policy made of flags has no file to stand beside", {
@@ -171,7 +179,7 @@ export async function writeLock(
   const path = `${loaded.base}/${LOCK_FILE}`;
   const temporary = `${path}.${crypto.randomUUID()}.tmp`;
   try {
-    await Deno.writeTextFile(temporary, await lockText(plan), { createNew: true });
+    await Deno.writeTextFile(temporary, await lockText(compiled), { createNew: true });
     await Deno.rename(temporary, path);
   } catch (cause) {
     await Deno.remove(temporary).catch(() => {});

@@ -32,7 +32,18 @@ export function authorityManifest(plan: Plan): JsonObject {
     ),
     recorded_answers: Object.fromEntries(network.fixtures.map(({ path, sha256 }) => [path, sha256])),
     cache: network.cache === null ? null : { dir: network.cache.dir, mode: network.cache.mode },
-    programs: {},
+    programs: Object.fromEntries(
+      Object.entries(plan.process?.commands ?? {}).map(([name, { path, sha256, args }]) => [
+        name,
+        JSON.parse(JSON.stringify({ path, sha256, args })) as JsonObject,
+      ]),
+    ),
+    ...(plan.process === undefined ? {} : {
+      programs_in: sorted(plan.process.cwd.map(({ root }) => root)),
+      programs_get: sorted([...plan.process.env.pass, ...Object.keys(plan.process.env.set)]),
+      programs_reach: sorted(plan.process.egress),
+      programs_sandbox: plan.process.sandbox,
+    }),
     secrets: sorted(Object.entries(plan.credentials).map(([tool, { env }]) => ({ tool, variable: env }))),
     variables: sorted(plan.env),
     repositories: sorted(plan.github.repos.map(({ match }) => match.toLowerCase())),

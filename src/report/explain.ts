@@ -8,6 +8,7 @@ import type { Position } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import type { Plan, PlannedTool } from "../plan/plan.ts";
+import { grammarText, sandboxText } from "./programs.ts";
 
 /** Where a value of the policy stands; from the loaded policy. */
 export type PositionOf = (pointer: string) => Position;
@@ -180,13 +181,28 @@ function explainVariables(plan: Plan, at: At): Explained[] {
   });
 }
 
+function explainPrograms({ process, ...plan }: Plan, at: At): Explained[] {
+  if (process === undefined) return [];
+  const tools = namesOf(plan, ({ process }) => process === true);
+  const folders = process.cwd.map(({ root }) => root).join(", ");
+  const names = [...process.env.pass.map((name) => `$${name}`), ...Object.keys(process.env.set)];
+  return Object.entries(process.commands).map(([name, { path, sha256, args, rule }]) => ({
+    what: `${name}: ${path}${sha256 === null ? "" : ` (sha256 ${sha256.slice(0, 12)}…)`} with ${grammarText(args)}`,
+    at: at(rule),
+    tools,
+    beyond: `in or below ${folders}; variables: ${names.join(", ") || "none"}; ${sandboxText(process)}; ` +
+      `other programs: ${keysOf("spawn")}`,
+  }));
+}
+
 function explainRun(plan: Plan, at: At): Explained[] {
-  if (plan.agent === null) return [];
+  const programs = explainPrograms(plan, at);
+  if (plan.agent === null) return programs;
   const { entry, modules } = plan.agent;
   const bound = plan.isolation === "process"
     ? "a process of its own: processor time and memory are bounded"
     : "the host's process: processor time and memory are bounded for both together only";
-  return [{
+  return [...programs, {
     what: `the agent ${entry}${
       modules.length > 1 ? ` (${modules.length} modules)` : ""
     } in isolation ${plan.isolation}`,
@@ -226,10 +242,17 @@ function explainExpected(plan: Plan, at: At): Explained[] {
   ];
 }
 
+const RISKS: Readonly<Record<Plan["unsafe"][number]["key"], (path: string) => string>> = {
+  outside: (path) => `${path} lies outside the project`,
+  interpreter: (name) => `the command ${name} runs what it is told to, or takes any argument`,
+  unconfined: () => "programs run without confinement",
+  environment: (name) => `programs load or start something because of $${name}`,
+};
+
 function explainUnsafe(plan: Plan, at: At): Explained[] {
-  return plan.unsafe.map(({ path, reason, expires }) => ({
-    what: `${path} lies outside the project: ${reason}${expires === null ? "" : ` (until ${expires})`}`,
-    at: at("/unsafe/outside"),
+  return plan.unsafe.map(({ key, path, reason, expires }) => ({
+    what: `${RISKS[key](path)}: ${reason}${expires === null ? "" : ` (until ${expires})`}`,
+    at: at(`/unsafe/${key}`),
   }));
 }
 
@@ -245,6 +268,17 @@ function notesOf(plan: Plan): string[] {
   }
   if (plan.network.ipv6) {
     notes.push("IPv6 is on: private IPv6 addresses behind a declared name are not checked by key 1");
+  }
+  if (plan.process !== undefined) {
+    notes.push(
+      "What a started program does is bounded by its confinement alone: neither key sees it" +
+        (plan.process.sandbox === "required" ? "" : "; without confinement it can do what this user can"),
+      "Without confinement, what leaves its program's session is not ended with the run, and the log is only as safe as " +
+        "the programs granted",
+    );
+    if (plan.process.egress.length > 0) {
+      notes.push("Programs can send anything to the hosts they may reach; the proxy sees host and port, no content");
+    }
   }
   if (plan.isolation !== "process") {
     notes.push(`Isolation ${plan.isolation}: a busy agent is stopped by ending the host, not on its own`);

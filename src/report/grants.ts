@@ -6,6 +6,7 @@
 import type { Plan, PlannedTool, PortablePath } from "../plan/plan.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { escapeText } from "./escape.ts";
+import { sandboxText } from "./programs.ts";
 import { PLAIN, type Style } from "./style.ts";
 import { duration } from "./units.ts";
 
@@ -26,7 +27,7 @@ export interface GrantOptions {
  * Says what a plan grants: the policy and its digest, the tools, what they may read, write and reach, what may be spent,
  * the isolation, the accepted risks. Paths in the project are relative to it.
  *
- * @returns Four to ten lines without a newline. Everything that came from the policy is escaped.
+ * @returns Four to twelve lines without a newline. Everything that came from the policy is escaped.
  */
 export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
   const style = options.style ?? PLAIN;
@@ -41,11 +42,23 @@ export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
   if (plan.github.repos.length > 0) lines.push(`may ask   about ${names(plan.github.repos.map(({ match }) => match))}`);
   const secrets = Object.entries(plan.credentials).map(([tool, { env }]) => `$${env} for ${tool}`);
   if (secrets.length > 0) lines.push(`may use   ${names(secrets)}`);
+  if (plan.process !== undefined) {
+    const { commands, cwd } = plan.process;
+    lines.push(`may run   ${names(Object.entries(commands).map(([name, { path }]) => `${name} (${shown(path)})`))}`);
+    lines.push(`          in ${names(cwd.map(({ root }) => shown(root)))}; ${sandboxText(plan.process)}`);
+  }
   lines.push(`may reach ${reachText(plan)}`, `may spend ${spendText(plan)}`);
   if (plan.unsafe.length > 0) {
-    lines.push(style.warn(`accepted  outside the project: ${names(plan.unsafe.map(({ path }) => shown(path)))}`));
+    lines.push(style.warn(`accepted  ${names(plan.unsafe.map(riskText))}`));
   }
   return lines;
+}
+
+/** An accepted risk in a few words. */
+function riskText({ key, path }: Plan["unsafe"][number]): string {
+  if (key === "outside") return `outside the project: ${shown(path)}`;
+  if (key === "interpreter") return `runs what it is told to: ${path}`;
+  return key === "unconfined" ? "programs without confinement" : `loaded by programs: $${path}`;
 }
 
 function policyLine({ name, policy, isolation }: Plan, style: Style): string {

@@ -121,12 +121,12 @@ Deno.test("driftOf() names another version of Deno, and a plan that changed in n
   locked(async ({ dir }) => {
     const compiled = await compilePolicy(await loadPolicy(`${dir}/agent.policy.jsonc`));
     const { plan, loaded } = compiled;
-    const lock = await lockOf(plan);
-    assert.deepEqual(await driftOf(plan, lock, "2.9.6"), []);
-    const [version] = await driftOf(plan, lock, "9.9.9");
+    const lock = await lockOf({ plan });
+    assert.deepEqual(await driftOf({ plan }, lock, "2.9.6"), []);
+    const [version] = await driftOf({ plan }, lock, "9.9.9");
     assert.match(version?.what ?? "", /^Deno 9\.9\.9, not one of 2\.9\.6$/);
     const loosened = { ...plan, budgets: { ...plan.budgets, toolCalls: plan.budgets.toolCalls + 1 } };
-    assert.match((await driftOf(loosened, lock, "2.9.6"))[0]?.what ?? "", /^plan /);
+    assert.match((await driftOf({ plan: loosened }, lock, "2.9.6"))[0]?.what ?? "", /^plan /);
     assert.equal(await findLock({ ...loaded, file: null }), undefined);
     // the written lock knows the agent's module, which a policy compiled without its agent does not have
     await assert.rejects(assertLocked(compiled), { code: "lock_drift" });
