@@ -5,6 +5,7 @@
  */
 import type { RecordBody } from "../../src/audit/record.ts";
 import type { CallContext, RunContext } from "../../src/host/context.ts";
+import { readCredentials } from "../../src/host/credentials.ts";
 import { makeNetwork, type Network, type NetworkOptions } from "../../src/host/network.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { sha256 } from "../../src/json.ts";
@@ -22,15 +23,24 @@ export interface RunOptions {
   readonly cacheKey?: Uint8Array<ArrayBuffer>;
   readonly now?: () => number;
   readonly state?: string;
+  /** Further tools that the run grants. */
+  readonly tools?: readonly Tool[];
+  /** Repositories that the policy names. */
+  readonly repos?: readonly string[];
+  /** Variables that hold credentials, by tool; their values stand in `env`. */
+  readonly credentials?: Readonly<Record<string, string>>;
+  readonly gate?: Plan["gate"];
 }
 
 /** Makes a run that grants both tools. */
 export function makeRun(options: RunOptions = {}): RunContext {
-  const tools = Object.fromEntries([npmMetadata, osvQuery].map((tool) => [tool.name, {
+  const tools = Object.fromEntries([npmMetadata, osvQuery, ...options.tools ?? []].map((tool) => [tool.name, {
     family: tool.family,
     manifest: "0".repeat(64),
     timeoutMs: 10_000,
     endpoints: tool.authority.endpoints ?? {},
+    ...(tool.authority.service === undefined ? {} : { service: tool.authority.service }),
+    ...(tool.authority.credential === undefined ? {} : { credential: tool.authority.credential }),
     rule: "/tools",
   }]));
   const network: NetworkPlan = {
@@ -42,14 +52,24 @@ export function makeRun(options: RunOptions = {}): RunContext {
     ipv6: false,
     ...options.network,
   };
-  const plan = { tools, network, budgets: { toolResultBytes: options.toolResultBytes ?? 8_388_608 } };
+  // The network, and the gate that it asks about a renamed repository, read these parts of a plan only
+  const plan = {
+    tools,
+    network,
+    budgets: { toolResultBytes: options.toolResultBytes ?? 8_388_608 },
+    fs: { read: [], write: [], protected: [], secret: [] },
+    gate: options.gate ?? [],
+    github: { repos: (options.repos ?? []).map((match, i) => ({ match, rule: `/github/repos/${i}` })) },
+    credentials: Object.fromEntries(
+      Object.entries(options.credentials ?? {}).map(([tool, env]) => [tool, { env, rule: `/secrets/${tool}` }]),
+    ),
+  } as unknown as Plan;
   return {
-    // The network reads these parts of a plan only
-    plan: plan as unknown as Plan,
+    plan,
     places: { project: "/nowhere/project", twokey: "/nowhere/twokey", state: options.state ?? "/nowhere/state" },
     fixtures: options.fixtures ?? {},
     cacheKey: options.cacheKey ?? new Uint8Array(32).fill(7),
-    credentials: { of: () => undefined, note: () => ({}) },
+    credentials: readCredentials(plan, (name) => options.env?.[name]).credentials,
     env: (name) => options.env?.[name],
     now: options.now ?? Date.now,
     sha256,
