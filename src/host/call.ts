@@ -112,6 +112,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const started = host.now();
   const deadlineMs = started + timeoutMs;
   const notes: Record<string, Json> = { ...host.note?.(name) };
+  const late: Record<string, Json> = {};
   const controller = new LazyAbort();
   const context: CallContext = {
     callId,
@@ -123,6 +124,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     },
     record: ({ type, ...fields }) => host.record({ type, call_id: callId, tool: name, ...fields }),
     note: (fields) => void Object.assign(notes, fields),
+    noteTimeout: (fields) => void Object.assign(late, fields),
   };
   const body: RecordBody = {
     type: "tool_call",
@@ -139,7 +141,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   if (mustAwaitRecord(tool.effect)) host.recordAndWait(body);
   else host.record(body);
 
-  const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes });
+  const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes, late });
   const text = copyOut(tool, value);
   const bytes = utf8Length(text);
   const over = overResult(host, bytes);
@@ -243,9 +245,13 @@ interface Invocation {
   readonly controller: LazyAbort;
   readonly timeoutMs: number;
   readonly notes: JsonObject;
+  /** Further fields of a `tool_timeout`. */
+  readonly late: JsonObject;
 }
 
-async function invoke({ host, tool, prepared, context, controller, timeoutMs, notes }: Invocation): Promise<unknown> {
+async function invoke(
+  { host, tool, prepared, context, controller, timeoutMs, notes, late: lateNotes }: Invocation,
+): Promise<unknown> {
   const started = host.now();
   const late = Promise.withResolvers<never>();
   const settled = host.deadlines.add(context.deadlineMs, () => {
@@ -256,6 +262,7 @@ async function invoke({ host, tool, prepared, context, controller, timeoutMs, no
         timeout_ms: timeoutMs,
         duration_ms: host.now() - started,
         ...notes,
+        ...lateNotes,
       }),
     );
     controller.abort(message);

@@ -43,6 +43,8 @@ export interface CallContext {
   readonly granted: ReadonlySet<Requirement>;
   /** Sends a record of this call; `call_id` and `tool` are added. */
   record(body: RecordBody): void;
+  /** Adds fields to the record of the outcome, should it be a timeout. */
+  noteTimeout?(fields: JsonObject): void;
   /** Adds fields to the record of the outcome. */
   note(fields: JsonObject): void;
 }

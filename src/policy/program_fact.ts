@@ -4,15 +4,7 @@
  * @module
  */
 import { sha256 } from "../json.ts";
-
-/** Numbers of a file that change when it is replaced or written. */
-export interface FileIdentity {
-  readonly dev: number;
-  readonly ino: number;
-  readonly size: number;
-  /** Milliseconds since the Unix epoch. */
-  readonly mtimeMs: number;
-}
+import type { FileIdentity } from "../plan/program_setup.ts";
 
 /** A program that was looked at. */
 export interface ProgramFact {
@@ -54,7 +46,7 @@ export async function readProgram(path: string): Promise<ProgramFact | null> {
 }
 
 /** The numbers of a file. */
-export function identityOf({ dev, ino, size, mtime }: Deno.FileInfo): FileIdentity {
+function identityOf({ dev, ino, size, mtime }: Deno.FileInfo): FileIdentity {
   return { dev, ino: ino ?? 0, size, mtimeMs: mtime?.getTime() ?? 0 };
 }
 

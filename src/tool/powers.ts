@@ -115,6 +115,8 @@ export interface CommandTarget extends Target {
   readonly cwd: string;
   /** Names of the variables whose values the agent chose; sorted. */
   readonly envKeys: readonly string[];
+  /** Why the arguments are refused, for the record. */
+  readonly problem?: string;
 }
 
 /** How a program's output is taken. */
