@@ -32,6 +32,18 @@ export const MANIFESTS: ToolManifests = Object.fromEntries([
   manifest("osv.query", "supply_chain", {
     endpoints: { query: { method: "POST", url: "https://api.osv.dev/v1/query" } },
   }),
+
+  ...["github.issue.read", "github.repo.read"].map((name) =>
+    manifest(name, "github", {
+      endpoints: { read: { method: "GET", url: "https://api.github.com/repos/{owner}/{repo}" } },
+      service: "github",
+      credential: { header: "bearer", optional: true },
+    })
+  ),
+  manifest("must.authenticate", "test", {
+    endpoints: { ask: { method: "POST", url: "https://api.test.example/v1" } },
+    credential: { header: "x-api-key", optional: false },
+  }),
   manifest("npm.metadata", "supply_chain", {
     endpoints: { package: { method: "GET", url: "https://<npm-registry>/{package}" } },
   }),
