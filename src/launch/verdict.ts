@@ -11,7 +11,7 @@ import type { ExpectedDenial } from "../plan/plan.ts";
 const AGENT_FAILED = new Set(["agent_error", "agent_stalled", "agent_crash", "expected_event_missing"]);
 
 /** Reasons that mean that a control is missing or did not hold. */
-const CONTROL_REGEXP = /^(?:attest_|control_|gate_fault$|proxy_unusable$|ca_unusable$|host_not_ready$)/;
+const CONTROL_REGEXP = /^(?:attest_|control_|gate_fault$|proxy_unusable$|ca_unusable$|credential_|host_not_ready$)/;
 
 /** A denial as the log has it. */
 export interface SeenDenial {

@@ -45,11 +45,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareReach(base, head),
     ...compareNetwork(base, head),
     ...compareRepositories(base, head),
-    ...compareSets(
-      { subject: "credential", noun: "the credential", rule: "/secrets" },
-      credentialsOf(base),
-      credentialsOf(head),
-    ),
+    ...compareCredentials(base, head),
     ...compareSets({ subject: "variable", noun: "the variable", rule: "/network" }, base.env, head.env),
     ...compareProcess(base, head),
     ...compareGate(base, head),
@@ -195,8 +191,17 @@ function compareRepositories(base: Plan, head: Plan): Change[] {
   return [...beyond("gained", base, head), ...beyond("lost", head, base)];
 }
 
-function credentialsOf({ credentials }: Plan): string[] {
-  return Object.entries(credentials).map(([tool, { env }]) => `$${env} for ${tool}`);
+/** Another variable is another credential: who asks decides what is answered. */
+function compareCredentials(base: Plan, head: Plan): Change[] {
+  const beyond = (kind: Change["kind"], from: Plan, to: Plan): Change[] =>
+    Object.entries(to.credentials).filter(([tool, { env }]) => own(from.credentials, tool)?.env !== env)
+      .map(([tool, { env, rule }]) => ({
+        kind,
+        subject: "credential",
+        text: `the credential $${env} for ${tool}`,
+        rule,
+      }));
+  return [...beyond("gained", base, head), ...beyond("lost", head, base)];
 }
 
 /** Rules only ever take away: one that is gone is a gain. Rules on paths for every tool are part of the sets. */
