@@ -196,7 +196,7 @@ function write(
     if (refusal !== undefined) throw deny(call, refusal);
     const folder = joinPath(ground.root, segments.slice(0, -1).join("/"));
     makeFolder(call, folder);
-    createWhole(call, folder, segments.at(-1) ?? "", bytes);
+    createWhole(call, { folder, name: segments.at(-1) ?? "", temp: tempName(run) }, bytes);
   } catch (error) {
     if (error instanceof DenialError) throw error;
     const message = error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied
@@ -228,8 +228,12 @@ function makeFolder(call: CallContext, folder: string): void {
  * so of two writers one wins and none overwrites. The place is proven before the first byte is written and again before
  * the name is given.
  */
-function createWhole(call: CallContext, folder: string, name: string, bytes: Uint8Array<ArrayBuffer>): void {
-  const temp = joinPath(folder, tempName());
+function createWhole(
+  call: CallContext,
+  { folder, name, temp: tempName }: { readonly folder: string; readonly name: string; readonly temp: string },
+  bytes: Uint8Array<ArrayBuffer>,
+): void {
+  const temp = joinPath(folder, tempName);
   const target = joinPath(folder, name);
   using file = Deno.openSync(temp, { write: true, createNew: true, mode: FILE_MODE });
   try {
@@ -247,9 +251,9 @@ function createWhole(call: CallContext, folder: string, name: string, bytes: Uin
   }
 }
 
-function tempName(): string {
-  // The first eight digits name this process: whoever ends it can tell its leftovers from those of others.
-  const owner = Deno.pid.toString(16).padStart(8, "0");
+function tempName({ temporaryOwner }: RunContext): string {
+  // The first eight digits name this run: whoever ends it can tell its leftovers from those of others.
+  const owner = temporaryOwner ?? Deno.pid.toString(16).padStart(8, "0");
   return `.twokey-${owner}${crypto.getRandomValues(new Uint8Array(12)).toHex()}.tmp`;
 }
 

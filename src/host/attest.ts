@@ -34,7 +34,7 @@ interface Canary {
 export async function attest(key1: Key1, { canaryPath, ipv4 }: AttestOptions): Promise<JsonObject> {
   attestGrants(key1);
   const refused: string[] = [];
-  for (const canary of canaries(canaryPath)) {
+  for (const canary of canaries(canaryPath, key1.run)) {
     if (!await isRefused(canary)) {
       throw new ControlError(
         `attest_${canary.name}`,
@@ -52,15 +52,16 @@ export async function attest(key1: Key1, { canaryPath, ipv4 }: AttestOptions): P
         : "Cannot trust this process: its client reaches IPv6 addresses",
     );
   }
-  const grants = key1.read.length + key1.write.length + key1.net.length + key1.env.length;
+  const grants = key1.read.length + key1.write.length + key1.net.length + key1.env.length + key1.run.length;
   return { grants, refused, ...(bound === undefined ? {} : { ipv4: true }) };
 }
 
-function attestGrants({ read, write, env }: Key1): void {
+function attestGrants({ read, write, env, run }: Key1): void {
   const descriptors: Deno.PermissionDescriptor[] = [
     ...read.map((path) => ({ name: "read", path }) as const),
     ...write.map((path) => ({ name: "write", path }) as const),
     ...env.map((variable) => ({ name: "env", variable }) as const),
+    ...run.map((command) => ({ name: "run", command }) as const),
   ];
   for (const descriptor of descriptors) {
     const { state } = Deno.permissions.querySync(descriptor);
@@ -73,12 +74,13 @@ function attestGrants({ read, write, env }: Key1): void {
   }
 }
 
-function canaries(path: string): readonly Canary[] {
+function canaries(path: string, run: readonly string[]): readonly Canary[] {
+  const program = ["/bin/true", "/bin/false"].find((one) => !run.includes(one)) ?? "/bin/sh";
   return [
     { name: "read", act: () => void Deno.readTextFileSync(path) },
     { name: "write", act: () => Deno.writeTextFileSync(`${path}.new`, "") },
     { name: "connect", act: async () => (await Deno.connect({ hostname: "127.0.0.1", port: 9 })).close() },
-    { name: "spawn", act: () => void new Deno.Command("/bin/true", { stdin: "null" }).outputSync() },
+    { name: "spawn", act: () => void new Deno.Command(program, { stdin: "null" }).outputSync() },
     { name: "ffi", act: () => Deno.dlopen(path, {}).close() },
     { name: "variable", act: () => refuseUnless(Deno.env.get(CANARY_VARIABLE) === undefined) },
   ];

@@ -23,6 +23,8 @@ export interface RunContext {
   readonly credentials: Credentials;
   /** Value of a variable that the plan names; `undefined` where it is not set, or holds a credential. */
   env(name: string): string | undefined;
+  /** Eight hexadecimal digits that begin the names of unfinished files; absent: the process id. */
+  readonly temporaryOwner?: string;
   /** Milliseconds since the Unix epoch. */
   now(): number;
   /** SHA-256 as 64 lower-case hexadecimal digits; a promise only until the fast implementation is loaded. */

@@ -6,15 +6,17 @@
  *
  * @module
  */
-import { auditValue, makeRedactor } from "../audit/redact.ts";
+import { auditValue, makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import type { RecordBody } from "../audit/record.ts";
 import { BugError, ControlError, TwokeyError } from "../errors.ts";
+import { isSecretVariable } from "../authority/variables.ts";
 import { type Gate, makeGate } from "../gate/decide.ts";
-import { type Json, type JsonObject, sha256 as webSha256 } from "../json.ts";
+import { type Json, type JsonObject, sha256 as webSha256, utf8Length } from "../json.ts";
 import type { Isolate, IsolateEvents } from "../isolate/isolate.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { type Key1, key1 } from "../plan/key1.ts";
+import type { ProgramSetup } from "../plan/program_setup.ts";
 import type { AuditMode, Tool } from "../tool/define.ts";
 import { TOOLS } from "../tools/registry.ts";
 import { attest, type AttestOptions } from "./attest.ts";
@@ -32,6 +34,7 @@ interface Started {
   readonly channel: RecordChannel;
   readonly ends: { readonly fromAgent: Deno.FsFile; readonly toAgent: Deno.FsFile } | undefined;
   readonly credentials: Credentials;
+  readonly redactor: Redactor;
 }
 
 /** The first line of the launcher. */
@@ -46,6 +49,8 @@ interface Init {
   readonly seed: string;
   readonly canary: string;
   readonly dryRun: boolean;
+  /** How programs are started; absent where the plan names none. */
+  readonly programs?: ProgramSetup;
 }
 
 /** The parts that hold the two keys. The shipped host is made of {@linkcode SHIPPED}. */
@@ -97,8 +102,8 @@ export async function runHost(hostParts: HostParts): Promise<void> {
   const channel = new RecordChannel({ records, answers }, (value) => redactor.redact(value));
   try {
     const { credentials, secrets } = readCredentials(init.plan, (name) => Deno.env.get(name));
-    redactor = makeRedactor({ fields: init.plan.redact, secrets });
-    await serve(hostParts, { init, channel, ends, credentials });
+    redactor = makeRedactor({ fields: init.plan.redact, secrets: new Map([...secrets, ...passedSecrets(init)]) });
+    await serve(hostParts, { init, channel, ends, credentials, redactor });
   } catch (error) {
     leave(channel, error);
   }
@@ -126,13 +131,23 @@ function readFirstLine(file: Deno.FsFile): string {
 
 async function serve(
   hostParts: HostParts,
-  { init, channel, ends, credentials }: Started,
+  { init, channel, ends, credentials, redactor }: Started,
 ): Promise<void> {
   const { plan, places } = init;
   const hash = new GrowingSha256();
   const run = makeRunContext(init, channel, { hash, credentials });
-  const parts = await loadParts(run, init.caPem ?? undefined);
-  const attestation = await hostParts.attest(key1(plan, places), {
+  const { programs } = init;
+  const parts = await loadParts(run, {
+    caPem: init.caPem ?? undefined,
+    programs: programs === undefined ? undefined : {
+      setup: programs,
+      scrub: () => redactor.stream(),
+      // what is confined ends with the host, and its numbers mean nothing outside
+      tell: (word, pid) => programs.confined ? undefined : channel.control(word, { pid }),
+    },
+  });
+  const permissions = key1(plan, places, programs === undefined ? {} : { run: startedBy(programs) });
+  const attestation = await hostParts.attest(permissions, {
     canaryPath: init.canary,
     ipv4: () => parts.network?.ipv4Canary(),
   });
@@ -185,8 +200,20 @@ function leave(channel: RecordChannel, error: unknown): never {
   return Deno.exit(error instanceof TwokeyError ? error.exit : 70);
 }
 
+/** Everything that is run: the programs, or their wrappers. */
+function startedBy({ programs }: ProgramSetup): string[] {
+  return Object.values(programs).flatMap(({ run, runWithEnv }) => runWithEnv === null ? [run] : [run, runWithEnv]);
+}
+
+/** Values that programs are given under the names of secrets: no program shows them to an agent or to the log. */
+function passedSecrets({ programs }: Init): [string, string][] {
+  return Object.entries(programs?.passed ?? {}).filter(([name, value]) =>
+    isSecretVariable(name) && utf8Length(value) >= MIN_SECRET_BYTES
+  );
+}
+
 function makeRunContext(
-  { plan, places, fixtures, cacheKey }: Init,
+  { plan, places, fixtures, cacheKey, seed }: Init,
   channel: RecordChannel,
   { hash, credentials }: { readonly hash: GrowingSha256; readonly credentials: Credentials },
 ): RunContext {
@@ -198,6 +225,7 @@ function makeRunContext(
     cacheKey: Uint8Array.fromHex(cacheKey),
     credentials,
     env: (name) => plan.env.includes(name) && !secret.has(name) ? Deno.env.get(name) : undefined,
+    temporaryOwner: seed.slice(0, 8),
     now: Date.now,
     sha256: (bytes) => {
       if (hash.isFast || bytes.length <= LARGE_BYTES) return hash.digest(bytes);

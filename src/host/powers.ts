@@ -10,6 +10,7 @@ import type { FullPowers, FullResolve, Tool } from "../tool/define.ts";
 import type { Artifacts } from "./artifacts.ts";
 import type { CallContext, RunContext } from "./context.ts";
 import type { Network } from "./network.ts";
+import type { ProgramOptions, Programs } from "./programs.ts";
 import type { Source } from "./source.ts";
 
 /** The parts of the host that act on the world; each is loaded only if a granted tool needs it. */
@@ -17,20 +18,25 @@ export interface Parts {
   readonly source: Source | undefined;
   readonly artifacts: Artifacts | undefined;
   readonly network: Network | undefined;
+  readonly programs?: Programs | undefined;
 }
 
 /** Loads the parts that a plan needs. */
-export async function loadParts(run: RunContext, caPem: string | undefined): Promise<Parts> {
+export async function loadParts(
+  run: RunContext,
+  { caPem, programs: options }: { readonly caPem?: string | undefined; readonly programs?: ProgramOptions | undefined },
+): Promise<Parts> {
   const { plan } = run;
-  const [source, artifacts, network] = await Promise.all([
+  const [source, artifacts, network, programs] = await Promise.all([
     plan.fs.read.length === 0 ? undefined : import("./source.ts").then(({ collectSource }) => collectSource(run)),
     needsArtifacts(plan) ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run)) : undefined,
     needsNetwork(plan)
       ? import("./network.ts").then(({ makeNetwork }) => makeNetwork(run, caPem === undefined ? {} : { caPem }))
       : undefined,
+    options === undefined ? undefined : import("./programs.ts").then(({ makePrograms }) => makePrograms(run, options)),
   ]);
   network?.open();
-  return { source, artifacts, network };
+  return { source, artifacts, network, programs };
 }
 
 function needsArtifacts(plan: Plan): boolean {
@@ -56,12 +62,13 @@ export class PowerBox {
   resolver(tool: Tool): FullResolve {
     const known = this.#resolvers.get(tool.name);
     if (known !== undefined) return known;
-    const { source, artifacts, network } = this.#parts;
-    const { fs, endpoints } = tool.authority;
+    const { source, artifacts, network, programs } = this.#parts;
+    const { fs, endpoints, process } = tool.authority;
     const made = Object.freeze({
       ...(fs === "read" ? source?.resolve : undefined),
       ...(fs === "write" ? artifacts?.resolve : undefined),
       ...(endpoints === undefined ? undefined : network?.resolver(tool.name)),
+      ...(process === true ? programs?.resolve : undefined),
     }) as unknown as FullResolve;
     this.#resolvers.set(tool.name, made);
     return made;
@@ -69,15 +76,16 @@ export class PowerBox {
 
   /** The powers of one call. */
   powers(tool: Tool, call: CallContext): FullPowers {
-    const { source, artifacts, network } = this.#parts;
-    const { fs, endpoints } = tool.authority;
+    const { source, artifacts, network, programs } = this.#parts;
+    const { fs, endpoints, process } = tool.authority;
     const base = new BasePowers(this.#run, call);
-    if (fs === undefined && endpoints === undefined) return base as unknown as FullPowers;
+    if (fs === undefined && endpoints === undefined && process === undefined) return base as unknown as FullPowers;
     return Object.assign(
       base,
       fs === "read" ? source?.power(call) : undefined,
       fs === "write" ? artifacts?.power(call) : undefined,
       endpoints === undefined ? undefined : network?.power(call, tool.limits),
+      process === true ? programs?.power(call) : undefined,
     ) as unknown as FullPowers;
   }
 }

@@ -23,6 +23,8 @@ import { sweepTemps } from "./sweep.ts";
 const MAX_LINE_BYTES = 32 * 1_048_576;
 /** What a host may take to leave once it has said that the run is over. */
 const LEAVE_MS = 2000;
+/** Digits of the seed that begin the names of a run's unfinished files. */
+const OWNER_DIGITS = 8;
 const NEWLINE = 10;
 const ENCODER = new TextEncoder();
 
@@ -318,7 +320,7 @@ class Run {
   #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): RunEnd {
     const { plan, places } = this.#options;
     if (this.#words.end === undefined) {
-      for (const { root } of plan.fs.write) sweepTemps(this.#host.pid, root, places);
+      for (const { root } of plan.fs.write) sweepTemps(this.#options.seed.slice(0, OWNER_DIGITS), root, places);
     }
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;

@@ -6,11 +6,11 @@
 import { absolute, type Places, type PortablePath } from "../plan/plan.ts";
 
 /**
- * Removes the unfinished files of one host below a write root: their names start with its process id. Files of other
- * hosts that are still at work stay. Links are not followed; a folder that cannot be read is left alone.
+ * Removes the unfinished files of one run below a write root: their names start with its eight digits. Files of other
+ * runs that are still at work stay. Links are not followed; a folder that cannot be read is left alone.
  */
-export function sweepTemps(hostPid: number, root: PortablePath, places: Places): void {
-  const own = new RegExp(`^\\.twokey-${hostPid.toString(16).padStart(8, "0")}[0-9a-f]{24}\\.tmp$`);
+export function sweepTemps(owner: string, root: PortablePath, places: Places): void {
+  const own = new RegExp(`^\\.twokey-${owner}[0-9a-f]{24}\\.tmp$`);
   const folders = [absolute(root, places)];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     try {

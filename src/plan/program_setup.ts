@@ -1,0 +1,39 @@
+/**
+ * What the launcher tells the host about programs: how each is started on this machine, now.
+ *
+ * @module
+ */
+
+/** Numbers of a file that change when it is replaced or written. */
+export interface FileIdentity {
+  readonly dev: number;
+  readonly ino: number;
+  readonly size: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly mtimeMs: number;
+}
+
+/** How one program is started. */
+export interface ProgramStart {
+  /** What is run: the program itself, or the wrapper that the launcher wrote for it. Absolute. */
+  readonly run: string;
+  /**
+   * What is run when an agent gives a variable another value, `NAME=value` words and `--` before the arguments; `null`
+   * where the environment can be handed over directly.
+   */
+  readonly runWithEnv: string | null;
+  /** The program. Absolute. */
+  readonly path: string;
+  /** What the program was when its digest was taken. */
+  readonly identity: FileIdentity;
+}
+
+/** How programs are started in a run. */
+export interface ProgramSetup {
+  /** By the name that agents use. */
+  readonly programs: Readonly<Record<string, ProgramStart>>;
+  /** Values of the variables that the caller passes on; those that are not set are absent. */
+  readonly passed: Readonly<Record<string, string>>;
+  /** Whether every program runs confined. */
+  readonly confined: boolean;
+}
