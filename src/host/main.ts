@@ -142,8 +142,7 @@ async function serve(
     programs: programs === undefined ? undefined : {
       setup: programs,
       scrub: () => redactor.stream(),
-      // what is confined ends with the host, and its numbers mean nothing outside
-      tell: (word, pid) => programs.confined ? undefined : channel.control(word, { pid }),
+      tell: (word, pid) => programs.namespaced ? undefined : channel.control(word, { pid }),
     },
   });
   const permissions = key1(plan, places, programs === undefined ? {} : { run: startedBy(programs) });

@@ -36,4 +36,6 @@ export interface ProgramSetup {
   readonly passed: Readonly<Record<string, string>>;
   /** Whether every program runs confined. */
   readonly confined: boolean;
+  /** Whether the host has a pid namespace of its own: then its numbers mean nothing outside, and all in it ends with it. */
+  readonly namespaced: boolean;
 }

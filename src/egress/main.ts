@@ -1,0 +1,151 @@
+/**
+ * The egress process: the only way out for confined programs. It listens on one Unix socket, connects to the hosts it was
+ * named and to no other, and tells its parent of each connection. Its own permissions are exactly that socket and those
+ * hosts, so what it can reach does not depend on this code.
+ *
+ * Arguments: the socket's path, then each `host:port`. Standard output: one JSON line for each connection.
+ *
+ * @module
+ */
+import { MAX_HEAD, readConnect } from "./connect_request.ts";
+
+/** Connections at the same time; further ones are closed at once. */
+const MAX_CONNECTIONS = 64;
+/** What a program may take to say what it wants, in milliseconds. */
+const HEAD_MS = 10_000;
+/** Lines that are printed; what follows is counted by nobody. */
+const MAX_LINES = 10_000;
+
+const ENCODER = new TextEncoder();
+
+/** What is printed of a connection. */
+interface Line {
+  readonly decision: "allow" | "deny" | "failed";
+  readonly host: string | null;
+  readonly port: number | null;
+  readonly bytes_out?: number;
+  readonly bytes_in?: number;
+}
+
+/** Prints lines for the parent; where nobody reads them any more there is nothing left to do. */
+class Report {
+  #left = MAX_LINES;
+
+  ready(): void {
+    this.#write('{"ready":true}\n');
+  }
+
+  line(line: Line): void {
+    if (this.#left-- > 0) this.#write(`${JSON.stringify(line)}\n`);
+  }
+
+  #write(text: string): void {
+    try {
+      const bytes = ENCODER.encode(text);
+      for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+    } catch {
+      Deno.exit(0);
+    }
+  }
+}
+
+if (import.meta.main) {
+  const [path = "", ...hosts] = Deno.args;
+  await serve(path, new Set(hosts));
+}
+
+async function serve(path: string, hosts: ReadonlySet<string>): Promise<void> {
+  const listener = Deno.listen({ transport: "unix", path });
+  const report = new Report();
+  report.ready();
+  let open = 0;
+  for await (const connection of listener) {
+    if (open >= MAX_CONNECTIONS) {
+      connection.close();
+      continue;
+    }
+    open++;
+    handle(connection, hosts, report).catch(() => {}).finally(() => {
+      open--;
+      close(connection);
+    });
+  }
+}
+
+async function handle(inner: Deno.UnixConn, hosts: ReadonlySet<string>, report: Report): Promise<void> {
+  const timer = setTimeout(() => close(inner), HEAD_MS);
+  const request = await readHead(inner, hosts);
+  clearTimeout(timer);
+  if (request.kind !== "connect") {
+    if (request.kind === "refused") {
+      report.line({ decision: "deny", host: request.host, port: request.port });
+      await answer(inner, `${request.status} Forbidden`);
+    }
+    return;
+  }
+  const { host, port, rest } = request;
+  let outer: Deno.TcpConn;
+  try {
+    outer = await Deno.connect({ hostname: host, port });
+  } catch {
+    report.line({ decision: "failed", host, port });
+    return await answer(inner, "502 Bad Gateway");
+  }
+  try {
+    await answer(inner, "200 Connection established");
+    const [bytes_out, bytes_in] = await Promise.all([copy(inner, outer, rest), copy(outer, inner, new Uint8Array())]);
+    report.line({ decision: "allow", host, port, bytes_out, bytes_in });
+  } finally {
+    close(outer);
+  }
+}
+
+async function readHead(inner: Deno.UnixConn, hosts: ReadonlySet<string>) {
+  const buffer = new Uint8Array(MAX_HEAD * 2);
+  let length = 0;
+  while (true) {
+    const count = await inner.read(buffer.subarray(length));
+    if (count === null) return { kind: "more" } as const;
+    length += count;
+    const request = readConnect(buffer.slice(0, length), hosts);
+    if (request.kind !== "more") return request;
+  }
+}
+
+async function answer(inner: Deno.UnixConn, status: string): Promise<void> {
+  await writeAll(inner, ENCODER.encode(`HTTP/1.1 ${status}\r\n\r\n`));
+}
+
+/** Copies until the end, and passes the end on; returns the bytes. */
+async function copy(from: Deno.Conn, to: Deno.Conn, first: Uint8Array): Promise<number> {
+  const buffer = new Uint8Array(65_536);
+  let bytes = first.length;
+  try {
+    await writeAll(to, first);
+    for (let count = await from.read(buffer); count !== null; count = await from.read(buffer)) {
+      bytes += count;
+      await writeAll(to, buffer.subarray(0, count));
+    }
+  } catch {
+    // one side is gone: so is the connection
+    close(from);
+  }
+  try {
+    await to.closeWrite();
+  } catch {
+    // it is gone already
+  }
+  return bytes;
+}
+
+async function writeAll(to: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await to.write(bytes.subarray(at));
+}
+
+function close(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch {
+    // it is closed already
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Starts the egress process: a proxy with permissions of its own, which confined programs reach through a socket.
+ *
+ * @module
+ */
+import { ControlError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { denyNet } from "../plan/deny_net.ts";
+import { findProgram } from "./channels.ts";
+
+/** Bytes of the socket's path that a system accepts. */
+const MAX_SOCKET_PATH = 100;
+/** What the process may take to listen, in milliseconds. */
+const READY_MS = 10_000;
+
+/** What is started. */
+export interface EgressOptions {
+  /** `host:port`s in canonical form. */
+  readonly hosts: readonly string[];
+  /** Folder of this product. */
+  readonly twokey: string;
+  /** Takes the fields of one `process_egress` record. */
+  onRecord(fields: JsonObject): void;
+}
+
+/** A started egress process. */
+export interface Egress {
+  /** Absolute path of its socket. */
+  readonly socket: string;
+  /** Ends it and removes the socket. */
+  close(): Promise<void>;
+}
+
+/** The permissions of the egress process: one socket, the named hosts, none of the private addresses behind them. */
+export function egressFlags(socket: string, hosts: readonly string[]): string[] {
+  return [
+    "--no-prompt",
+    "--no-config",
+    "--no-lock",
+    "--no-remote",
+    "--no-npm",
+    "--cached-only",
+    "--ignore-env",
+    `--allow-net=${[`unix:${socket}`, ...hosts].join(",")}`,
+    `--deny-net=${denyNet(hosts).join(",")}`,
+    `--allow-read=${socket}`,
+    `--allow-write=${socket}`,
+  ];
+}
+
+/** Starts it; returns once it listens. @throws {ControlError} `control_egress`. */
+export async function startEgress({ hosts, twokey, onRecord }: EgressOptions): Promise<Egress> {
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "twokey-" }));
+  const socket = `${dir}/s`;
+  if (socket.length > MAX_SOCKET_PATH || socket.includes(",")) {
+    await Deno.remove(dir, { recursive: true });
+    throw new ControlError("control_egress", "Cannot open a way out for programs: the path of the socket is too long");
+  }
+  const setpriv = await findProgram("setpriv");
+  const [program = "", ...args] = [
+    ...(setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL", "--"]),
+    Deno.execPath(),
+    "run",
+    "--quiet",
+    ...egressFlags(socket, hosts),
+    `${twokey}/src/egress/main.ts`,
+    socket,
+    ...hosts,
+  ];
+  const child = new Deno.Command(program, {
+    args,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+    clearEnv: true,
+    env: { DENO_DIR: "/dev/null/none", DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
+    detached: true,
+    cwd: "/",
+  }).spawn();
+  const close = async (): Promise<void> => {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // it is gone already
+    }
+    await child.status;
+    await reading;
+    await Deno.remove(dir, { recursive: true }).catch(() => {});
+  };
+  const ready = Promise.withResolvers<boolean>();
+  const reading = follow(child.stdout, ready.resolve, onRecord).finally(() => ready.resolve(false));
+  const timer = setTimeout(() => ready.resolve(false), READY_MS);
+  const isReady = await ready.promise;
+  clearTimeout(timer);
+  if (isReady) return { socket, close };
+  await close();
+  throw new ControlError("control_egress", "Cannot open a way out for programs: the egress process did not start");
+}
+
+async function follow(
+  stream: ReadableStream<Uint8Array>,
+  ready: (isReady: boolean) => void,
+  onRecord: (fields: JsonObject) => void,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const value = JSON.parse(line) as JsonObject;
+      if (value.ready === true) ready(true);
+      else onRecord(value);
+    }
+  }
+}

@@ -1,0 +1,408 @@
+/**
+ * Decides how the programs of a run are started: confined, where the policy asks for it and this machine can, else as
+ * they are; writes the wrappers, and says what holds.
+ *
+ * @module
+ */
+import { isInside, resolvePath } from "../authority/path.ts";
+import { PROTECTED_PLACES, SECRET_PLACES } from "../authority/names.ts";
+import { ControlError, InputError } from "../errors.ts";
+import { programEnv } from "../gate/program_env.ts";
+import { isSecretVariable } from "../authority/variables.ts";
+import { MIN_SECRET_BYTES } from "../audit/redact.ts";
+import { type JsonObject, utf8Length } from "../json.ts";
+import { absolute, type Places, type Plan } from "../plan/plan.ts";
+import type { ProcessPlan } from "../plan/process_plan.ts";
+import type { ProgramSetup, ProgramStart } from "../plan/program_setup.ts";
+import type { ProgramFact } from "../policy/program_fact.ts";
+import { findProgram } from "./channels.ts";
+import { confinedCommand, type ConfineForm, type ConfineSpec, hostNamespace, type Layout } from "./confine.ts";
+import { type Egress, startEgress } from "./egress.ts";
+import { makePrivateDir } from "./state_dir.ts";
+import { elfWrapper, scriptWrapper, type WrapperSpec } from "./wrapper.ts";
+
+/** What a probe may take, in milliseconds. */
+const PROBE_MS = 5_000;
+/** Places of `/etc` that loaders, name look-ups and TLS need. */
+const ETC = [
+  "/etc/ld.so.cache",
+  "/etc/ld.so.conf",
+  "/etc/ld.so.conf.d",
+  "/etc/alternatives",
+  "/etc/passwd",
+  "/etc/group",
+  "/etc/nsswitch.conf",
+  "/etc/localtime",
+  "/etc/ssl/certs",
+  "/etc/ssl/openssl.cnf",
+  "/etc/pki/tls",
+  "/etc/pki/ca-trust",
+  "/etc/ca-certificates",
+];
+const ROOT_LINKS = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
+
+/** What the programs of a run need. */
+export interface StartRequest {
+  readonly plan: Plan;
+  readonly places: Places;
+  readonly programs: Readonly<Record<string, ProgramFact>>;
+  /** Whether the run refuses whatever its lock does not say: then nothing is left to the machine. */
+  readonly locked: boolean;
+  /** Value of a variable of the caller. */
+  env(name: string): string | undefined;
+  /** Takes what the egress process let through or refused. */
+  onEgress(record: JsonObject): void;
+}
+
+/** How the programs of a run are started. */
+export interface ProgramStarts {
+  readonly setup: ProgramSetup;
+  /** What is put before the host's own command. */
+  readonly prefix: readonly string[];
+  /** What `run_start` says. */
+  readonly record: JsonObject;
+  /** Ends what was started for it and removes what was written. */
+  close(): Promise<void>;
+}
+
+/** What this machine can do. */
+export type Confinement = { readonly form: ConfineForm } | { readonly missing: string };
+
+/**
+ * Prepares the programs of a plan.
+ *
+ * @returns `undefined` for a plan without programs.
+ * @throws {ControlError} `control_sandbox`, if a program must be confined and cannot be. Nothing was started then.
+ */
+export async function prepareStarts(request: StartRequest): Promise<ProgramStarts | undefined> {
+  const { plan: { process }, locked } = request;
+  if (process === undefined) return undefined;
+  const dir = await makeWrapperDir(request);
+  let egress: Egress | undefined;
+  try {
+    const found: Confinement = process.sandbox === "off"
+      ? { missing: "the policy turns it off" }
+      : await findConfinement(request, process, dir);
+    const mustConfine = process.sandbox === "required" || (process.sandbox === "auto" && locked);
+    if ("missing" in found && mustConfine) {
+      throw new ControlError("control_sandbox", `Cannot confine the programs of the policy: ${found.missing}`);
+    }
+    if ("form" in found && process.egress.length > 0) {
+      egress = await startEgress({ hosts: process.egress, twokey: request.places.twokey, onRecord: request.onEgress });
+    }
+    const passed = passedValues(process, request.env);
+    const setup = await writeStarts(request, { process, dir, found, passed, egressSocket: egress?.socket });
+    const prefix = "form" in found ? hostNamespace(found.form) : [];
+    return {
+      setup,
+      prefix,
+      record: recordOf(request, process, { found, isNamespace: prefix.length > 0 }),
+      close: async () => {
+        await egress?.close();
+        await removeDir(dir);
+      },
+    };
+  } catch (error) {
+    await egress?.close();
+    await removeDir(dir);
+    throw error;
+  }
+}
+
+/** Values of the variables that the caller passes on. @throws {InputError} If a secret is too short to be kept out of texts. */
+function passedValues({ env }: ProcessPlan, valueOf: (name: string) => string | undefined): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of env.pass) {
+    const value = valueOf(name);
+    if (value === undefined) continue;
+    if (isSecretVariable(name) && value !== "" && utf8Length(value) < MIN_SECRET_BYTES) {
+      throw new InputError(
+        "secret_short",
+        `Cannot pass the variable "${name}" to programs: it goes by the name of a secret and is under ` +
+          `${MIN_SECRET_BYTES} bytes, which cannot be told from harmless text`,
+      );
+    }
+    passed[name] = value;
+  }
+  return passed;
+}
+
+/** A folder that no tool can write into or replace. */
+async function makeWrapperDir({ plan, places }: StartRequest): Promise<string> {
+  const dir = `${places.state}/wrappers/${Deno.pid}-${crypto.getRandomValues(new Uint8Array(6)).toHex()}`;
+  for (const { root } of plan.fs.write) {
+    if (!isInside(absolute(root, places), dir)) continue;
+    throw new ControlError(
+      "control_wrapper_dir",
+      "Cannot start programs safely: the user's state folder lies below a root that tools may write",
+    );
+  }
+  await makePrivateDir(dir);
+  await sweep(`${places.state}/wrappers`);
+  return dir;
+}
+
+/** Removes the folders of launchers that are gone. */
+async function sweep(folder: string): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const pid = Number(/^(\d+)-[0-9a-f]{12}$/.exec(name)?.[1]);
+    if (!isDirectory || !Number.isSafeInteger(pid) || pid === Deno.pid || await isAlive(pid)) continue;
+    await removeDir(`${folder}/${name}`);
+  }
+}
+
+async function isAlive(pid: number): Promise<boolean> {
+  try {
+    await Deno.lstat(`/proc/${pid}`);
+    return true;
+  } catch {
+    // where there is no /proc nothing is known, and nothing is removed
+    return Deno.build.os !== "linux";
+  }
+}
+
+async function removeDir(dir: string): Promise<void> {
+  try {
+    await Deno.remove(dir, { recursive: true });
+  } catch {
+    // it is gone, or the next run sweeps it
+  }
+}
+
+/** Finds out by trying whether programs can be confined as the plan needs it. */
+export async function findConfinement(
+  request: Pick<StartRequest, "plan" | "places">,
+  process: ProcessPlan,
+  dir: string,
+): Promise<Confinement> {
+  if (Deno.build.os !== "linux") return { missing: `it needs the namespaces of Linux, this is ${Deno.build.os}` };
+  const [bwrap, unshare, prlimit, socat] = await Promise.all(
+    ["bwrap", "unshare", "prlimit", "socat"].map(findProgram),
+  );
+  if (bwrap === undefined) return { missing: "bwrap is missing; install bubblewrap" };
+  if (process.egress.length > 0 && socat === undefined) return { missing: "socat is missing, which egress needs" };
+  const tools = { bwrap, unshare, prlimit, socat };
+  const layout = await readLayout();
+  const { uid, gid } = { uid: Deno.uid() ?? 0, gid: Deno.gid() ?? 0 };
+  let problem = "";
+  for (const inFront of unshare === undefined ? [false] : [true, false]) {
+    const form: ConfineForm = { tools, layout, uid, gid, inFront };
+    const failed = await probe(request, process, { form, dir });
+    if (failed === undefined) return { form };
+    problem = failed;
+  }
+  return { missing: problem };
+}
+
+/** Tries a wrapper as the run's own will be, and the namespace of the host. */
+async function probe(
+  { plan, places }: Pick<StartRequest, "plan" | "places">,
+  process: ProcessPlan,
+  { form, dir }: { readonly form: ConfineForm; readonly dir: string },
+): Promise<string | undefined> {
+  const spec = specOf({ plan, places }, process, { program: "/usr/bin/true", env: {}, withWords: false });
+  const path = `${dir}/probe-${form.inFront ? "front" : "plain"}`;
+  await writeWrapper(path, { ...confinedCommand(form, spec), env: {} });
+  const [program = "", ...prefix] = hostNamespace(form);
+  const runs = [tryRun(path, []), ...(program === "" ? [] : [tryRun(program, [...prefix, "/usr/bin/true"])])];
+  const [failed] = (await Promise.all(runs)).filter((result) => result !== undefined);
+  return failed;
+}
+
+async function tryRun(path: string, args: readonly string[]): Promise<string | undefined> {
+  let child: Deno.ChildProcess;
+  try {
+    child = new Deno.Command(path, {
+      args: [...args],
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+      clearEnv: true,
+      cwd: "/",
+    }).spawn();
+  } catch {
+    return "a wrapper in the user's state folder cannot be started (a file system without exec?)";
+  }
+  const timer = setTimeout(() => child.kill("SIGKILL"), PROBE_MS);
+  const { success, code, stderr } = await child.output();
+  clearTimeout(timer);
+  if (success) return undefined;
+  const [line = ""] = new TextDecoder().decode(stderr).split("\n");
+  const words = line.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 200);
+  return words === "" ? `the probe ended with code ${code}` : words;
+}
+
+async function readLayout(): Promise<Layout> {
+  const links: Record<string, string | null> = {};
+  for (const path of ROOT_LINKS) {
+    try {
+      const info = await Deno.lstat(path);
+      if (info.isSymlink) links[path] = await Deno.readLink(path);
+      else if (info.isDirectory) links[path] = null;
+    } catch {
+      // not on this system
+    }
+  }
+  const etc: string[] = [];
+  for (const path of ETC) if (await exists(path)) etc.push(path);
+  return { links, etc };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Writing {
+  readonly process: ProcessPlan;
+  readonly dir: string;
+  readonly found: Confinement;
+  readonly passed: Readonly<Record<string, string>>;
+  readonly egressSocket: string | undefined;
+}
+
+/** Writes a wrapper for each command, two where an agent may give variables other values. */
+async function writeStarts(request: StartRequest, writing: Writing): Promise<ProgramSetup> {
+  const { process, dir, found, passed, egressSocket } = writing;
+  const { plan, places, programs } = request;
+  const started: [string, ProgramStart][] = [];
+  const hasVariables = process.env.pass.length + Object.keys(process.env.set).length > 0;
+  for (const [name, command] of Object.entries(process.commands)) {
+    const path = absolute(command.path, places);
+    const fact = programs[name];
+    if (fact === undefined) throw new ControlError("control_program", `Cannot start "${name}": nobody looked at it`);
+    const { identity } = fact;
+    if ("missing" in found) {
+      started.push([name, { run: await plainRun(`${dir}/${name}`, path), runWithEnv: null, path, identity }]);
+      continue;
+    }
+    const env = programEnv(command.args, process, { places, passed });
+    const confine = async (file: string, withWords: boolean): Promise<string> => {
+      const spec = { ...specOf({ plan, places }, process, { program: path, env, withWords }), egressSocket };
+      await writeWrapper(file, { ...confinedCommand(found.form, spec), env: {} });
+      return file;
+    };
+    const run = await confine(`${dir}/${name}`, false);
+    // the environment is the launcher's alone: without variables to choose there is nothing else to run
+    const runWithEnv = hasVariables ? await confine(`${dir}/${name}~env`, true) : run;
+    started.push([name, { run, runWithEnv, path, identity }]);
+  }
+  const isNamespace = "form" in found && hostNamespace(found.form).length > 0;
+  return { programs: Object.fromEntries(started), passed, confined: "form" in found, namespaced: isNamespace };
+}
+
+/** Without confinement a wrapper still closes what leaks, and dies with the host. */
+async function plainRun(file: string, path: string): Promise<string> {
+  if (Deno.build.os !== "linux" || Deno.build.arch !== "x86_64") return path;
+  await writeWrapper(file, { path, fixed: [], env: "pass" });
+  return await tryExec(file) ? file : path;
+}
+
+/** Whether the system starts files of this folder at all. */
+async function tryExec(file: string): Promise<boolean> {
+  const probe = `${file}~probe`;
+  await writeWrapper(probe, { path: "/usr/bin/true", fixed: [], env: {} });
+  return await tryRun(probe, []) === undefined;
+}
+
+function specOf(
+  { plan, places }: Pick<StartRequest, "plan" | "places">,
+  process: ProcessPlan,
+  { program, env, withWords }: Pick<ConfineSpec, "program" | "env" | "withWords">,
+): ConfineSpec {
+  const folders = process.cwd.map(({ root }) => absolute(root, places));
+  const roots = plan.fs.write.map(({ root }) => absolute(root, places));
+  const hidden = [resolvePath(places.project, ".twokey"), places.state].filter((place) =>
+    [...folders, ...roots].some((root) => isInside(root, place))
+  );
+  const secret = folders.flatMap((root) =>
+    SECRET_PLACES.filter((name) => name !== ".git/config").map((name) => `${root}/${name}`)
+  );
+  return {
+    program,
+    env,
+    withWords,
+    // what cannot be kept from being written inside is not made writable at all
+    read: [...folders, ...roots.filter((root) => holdsProtected(root, places))],
+    write: roots.filter((root) => !holdsProtected(root, places)),
+    hiddenFolders: hidden.filter(isFolder),
+    hiddenFiles: secret.filter(isFile),
+    timeoutMs: Math.max(...Object.values(plan.tools).map(({ timeoutMs }) => timeoutMs), 0),
+  };
+}
+
+function holdsProtected(root: string, { project, state }: Places): boolean {
+  return [...PROTECTED_PLACES.map((place) => resolvePath(project, place)), state].some((place) =>
+    isInside(root, place)
+  );
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+/** Writes a wrapper that nobody can change: the user may run and read it, nothing else. */
+async function writeWrapper(path: string, spec: WrapperSpec): Promise<void> {
+  const bytes = Deno.build.arch === "x86_64" ? elfWrapper(spec) : await scriptBytes(spec);
+  await Deno.writeFile(path, bytes, { createNew: true, mode: 0o500 });
+}
+
+async function scriptBytes(spec: WrapperSpec): Promise<Uint8Array<ArrayBuffer>> {
+  const dash = await findProgram("dash");
+  const bash = await findProgram("bash");
+  const shell = dash ?? (bash === undefined ? undefined : `${bash} -p`);
+  if (shell === undefined) {
+    throw new ControlError("control_sandbox", "Cannot write a wrapper: neither dash nor bash is here");
+  }
+  return new TextEncoder().encode(scriptWrapper(shell, spec));
+}
+
+function recordOf(
+  { plan, places, programs }: StartRequest,
+  process: ProcessPlan,
+  { found, isNamespace }: { readonly found: Confinement; readonly isNamespace: boolean },
+): JsonObject {
+  const confined = "form" in found;
+  const readOnly = plan.fs.write.map(({ root }) => root).filter((root) =>
+    holdsProtected(absolute(root, places), places)
+  );
+  return {
+    programs: Object.fromEntries(
+      Object.entries(process.commands).map((
+        [name, { path }],
+      ) => [name, { path, sha256: programs[name]?.sha256 ?? null }]),
+    ),
+    confinement: {
+      sandbox: process.sandbox,
+      confined,
+      ...(confined
+        ? {
+          host_pid_namespace: isNamespace,
+          limits: found.form.tools.prlimit !== undefined,
+          egress: process.egress,
+          ...(readOnly.length === 0 ? {} : { read_only_inside: readOnly }),
+        }
+        : {
+          why: found.missing,
+          means: "programs can do what this user can; what leaves its session is not ended; " +
+            "the log is only as safe as the programs granted",
+        }),
+    },
+  };
+}
