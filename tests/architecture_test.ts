@@ -172,6 +172,19 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "tests/plan/fixtures_test.ts": ["src/plan/raw_reply.ts", "src/tools/supply_chain/npm_registry.ts"],
   "tests/escape/key_table_test.ts": ["src/host/attest.ts"],
+  "tests/host/network_test.ts": ["src/host/send_scope.ts"],
+  "tests/tools/github/reader_test.ts": [
+    "src/tools/github/check_runs_list.ts",
+    "src/tools/github/commit_read.ts",
+    "src/tools/github/compare_read.ts",
+    "src/tools/github/issue_read.ts",
+    "src/tools/github/pr_files_list.ts",
+    "src/tools/github/pr_read.ts",
+    "src/tools/github/release_latest_read.ts",
+    "src/tools/github/repo_read.ts",
+    "src/tools/github/workflow_jobs_list.ts",
+    "src/tools/github/workflow_run_read.ts",
+  ],
 };
 
 /** Files that hold nothing which runs. */
