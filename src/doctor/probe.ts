@@ -295,7 +295,7 @@ class Prober {
   async #startRawHost(places: Places, flags: readonly string[], channel: string): Promise<Omit<RawHost, "channel">> {
     const env = { TWOKEY_CANARY: "visible", DENO_DIR: denoDirOf((name) => Deno.env.get(name)) ?? "/dev/null/none" };
     const main = [`${places.twokey}/src/doctor/raw_host.js`, JSON.stringify(this.#targets("host")), channel];
-    const child = spawnHost(this.#base, flags, main, env);
+    const child = spawnHost(this.#base, flags, main, { env, prefix: [] });
     return await lastLine(child) as Omit<RawHost, "channel">;
   }
 

@@ -20,7 +20,7 @@ const ENCODER = new TextEncoder();
 
 /** What is printed of a connection. */
 interface Line {
-  readonly decision: "allow" | "deny" | "failed";
+  readonly decision: "allow" | "deny" | "failed" | "closed";
   readonly host: string | null;
   readonly port: number | null;
   readonly bytes_out?: number;
@@ -91,10 +91,11 @@ async function handle(inner: Deno.UnixConn, hosts: ReadonlySet<string>, report: 
     report.line({ decision: "failed", host, port });
     return await answer(inner, "502 Bad Gateway");
   }
+  report.line({ decision: "allow", host, port });
   try {
     await answer(inner, "200 Connection established");
     const [bytes_out, bytes_in] = await Promise.all([copy(inner, outer, rest), copy(outer, inner, new Uint8Array())]);
-    report.line({ decision: "allow", host, port, bytes_out, bytes_in });
+    report.line({ decision: "closed", host, port, bytes_out, bytes_in });
   } finally {
     close(outer);
   }

@@ -70,14 +70,19 @@ export interface ReadCredentials {
  * Reads the credentials that a plan names.
  *
  * @param env Value of a variable of the host's own environment.
+ * @param options `sends`: false where no call of the run is ever made, so that nothing needs to be set.
  * @throws {ControlError} `credential_unset`, or `credential_invalid` for what cannot be a header's value or is too short
  *   to be told from harmless text. No message shows any of the value.
  */
-export function readCredentials(plan: Plan, env: (name: string) => string | undefined): ReadCredentials {
+export function readCredentials(
+  plan: Plan,
+  env: (name: string) => string | undefined,
+  options: { readonly sends: boolean } = { sends: true },
+): ReadCredentials {
   const known = new Map<string, Credential>();
   const secrets = new Map<string, string>();
   // Recorded answers need nobody to ask, so nobody's credential
-  const isRecorded = plan.network.fixtures.length > 0;
+  const isRecorded = plan.network.fixtures.length > 0 || !options.sends;
   for (const [tool, { env: name }] of Object.entries(plan.credentials)) {
     const spec = Object.hasOwn(plan.tools, tool) ? plan.tools[tool]?.credential : undefined;
     const value = env(name) ?? "";

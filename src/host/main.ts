@@ -16,7 +16,7 @@ import { type Json, type JsonObject, sha256 as webSha256, utf8Length } from "../
 import type { Isolate, IsolateEvents } from "../isolate/isolate.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { type Key1, key1 } from "../plan/key1.ts";
-import type { ProgramSetup } from "../plan/program_setup.ts";
+import { type ProgramSetup, startedBy } from "../plan/program_setup.ts";
 import type { AuditMode, Tool } from "../tool/define.ts";
 import { TOOLS } from "../tools/registry.ts";
 import { attest, type AttestOptions } from "./attest.ts";
@@ -101,7 +101,7 @@ export async function runHost(hostParts: HostParts): Promise<void> {
   let redactor = makeRedactor({ fields: init.plan.redact, secrets: new Map() });
   const channel = new RecordChannel({ records, answers }, (value) => redactor.redact(value));
   try {
-    const { credentials, secrets } = readCredentials(init.plan, (name) => Deno.env.get(name));
+    const { credentials, secrets } = readCredentials(init.plan, (name) => Deno.env.get(name), { sends: !init.dryRun });
     redactor = makeRedactor({ fields: init.plan.redact, secrets: new Map([...secrets, ...passedSecrets(init)]) });
     await serve(hostParts, { init, channel, ends, credentials, redactor });
   } catch (error) {
@@ -197,11 +197,6 @@ function leave(channel: RecordChannel, error: unknown): never {
     // the launcher is gone as well
   }
   return Deno.exit(error instanceof TwokeyError ? error.exit : 70);
-}
-
-/** Everything that is run: the programs, or their wrappers. */
-function startedBy({ programs }: ProgramSetup): string[] {
-  return Object.values(programs).flatMap(({ run, runWithEnv }) => runWithEnv === null ? [run] : [run, runWithEnv]);
 }
 
 /** Values that programs are given under the names of secrets: no program shows them to an agent or to the log. */

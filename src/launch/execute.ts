@@ -5,6 +5,7 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import { makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
+import { isSecretVariable } from "../authority/variables.ts";
 import { ControlError, InputError } from "../errors.ts";
 import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
@@ -13,7 +14,9 @@ import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch, type RunEnd } from "./launch.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
+import { startedBy } from "../plan/program_setup.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
+import { prepareStarts, type ProgramStarts } from "./program_starts.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
 
@@ -50,6 +53,8 @@ export interface ExecuteOptions {
   readonly start?: JsonObject;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
+  /** Whether the run refuses whatever its lock does not say: programs must be confined then. */
+  readonly locked?: boolean;
   onRecord(body: RecordBody): void;
   onStderr(source: "host" | "agent", line: string): void;
 }
@@ -64,12 +69,13 @@ export interface Executed {
   readonly auditPath: string;
 }
 
-/** Executes a prepared run. @throws {AuditError} If its log cannot be written. */
+/**
+ * Executes a prepared run.
+ *
+ * @throws {AuditError} If its log cannot be written. @throws {ControlError} If its programs must be confined and cannot be.
+ */
 export async function execute(prepared: PreparedRun, options: ExecuteOptions): Promise<Executed> {
   const { plan, places } = prepared;
-  const clock = Date.now();
-  const runId = makeRunId(clock);
-  const seed = crypto.getRandomValues(new Uint8Array(16)).toHex();
   const [base, channels, fixtures, caPem, proxy] = await Promise.all([
     options.groundwork.base,
     options.groundwork.channels,
@@ -78,29 +84,72 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     readProxy(plan),
     makePrivateDir(places.state),
   ]);
+  await makeRoots(plan, places);
+  const egress = new EgressRecords();
+  let starts: ProgramStarts | undefined;
+  try {
+    starts = await prepareStarts({
+      plan,
+      places,
+      programs: prepared.programs,
+      locked: options.locked ?? false,
+      env: (name) => Deno.env.get(name),
+      onEgress: (fields) => egress.take(fields),
+    });
+  } catch (error) {
+    await dropGroundwork(options.groundwork);
+    throw error;
+  }
+  try {
+    return await executeWith(prepared, options, { base, channels, fixtures, caPem, proxy, starts, egress });
+  } finally {
+    await starts?.close();
+  }
+}
+
+/** What was gathered for a run. */
+interface Gathered {
+  readonly base: BaseSystem;
+  readonly channels: ChannelPaths;
+  readonly fixtures: Readonly<Record<string, string>>;
+  readonly caPem: string | undefined;
+  readonly proxy: Key1Options;
+  readonly starts: ProgramStarts | undefined;
+  readonly egress: EgressRecords;
+}
+
+async function executeWith(
+  prepared: PreparedRun,
+  options: ExecuteOptions,
+  { base, channels, fixtures, caPem, proxy, starts, egress }: Gathered,
+): Promise<Executed> {
+  const { plan, places } = prepared;
+  const clock = Date.now();
+  const runId = makeRunId(clock);
+  const seed = crypto.getRandomValues(new Uint8Array(16)).toHex();
   const [auditDir, key] = await Promise.all([
     makeRunDir(prepared, runId, options.runsDir),
     cacheKey(places.state),
-    makeRoots(plan, places),
   ]);
   const start = await startRecord(prepared, {
     clock,
     seed,
     proxy,
-    extra: { ...options.start, ...(options.dryRun === true ? { dry_run: true } : {}) },
+    extra: { ...starts?.record, ...options.start, ...(options.dryRun === true ? { dry_run: true } : {}) },
   });
+  const run = starts === undefined ? {} : { run: startedBy(starts.setup) };
   const end = await launch({
     plan,
     places,
     base,
     channels,
-    hostFlags: hostFlags(plan, places, { ...proxy, ...startGrants(channels, plan) }),
+    hostFlags: hostFlags(plan, places, { ...proxy, ...startGrants(channels, plan), ...run }),
     hostEnv: hostEnv(plan),
     hostMain: `${places.twokey}/src/host/main.ts`,
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
     code: prepared.code,
     fixtures,
-    redactor: redactorOf(plan),
+    redactor: redactorOf(plan, starts?.setup.passed ?? {}),
     cacheKey: key,
     caPem,
     runId,
@@ -108,11 +157,30 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     start,
     clock,
     seed,
+    programs: starts === undefined
+      ? undefined
+      : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
     dryRun: options.dryRun ?? false,
     onRecord: options.onRecord,
     onStderr: options.onStderr,
   });
   return { end, runId, auditPath: `${auditDir}/audit.jsonl` };
+}
+
+/** What the egress process says, kept until there is a log. */
+class EgressRecords {
+  readonly #waiting: JsonObject[] = [];
+  #write: ((body: RecordBody) => void) | undefined;
+
+  take(fields: JsonObject): void {
+    if (this.#write === undefined) this.#waiting.push(fields);
+    else this.#write({ type: "process_egress", ...fields });
+  }
+
+  attach(write: (body: RecordBody) => void): void {
+    this.#write = write;
+    for (const fields of this.#waiting.splice(0)) this.take(fields);
+  }
 }
 
 /** `YYYYMMDD-HHMMSS-<6 letters or digits>`: sorts by time, unique on this machine. */
@@ -229,8 +297,10 @@ function hostEnv(plan: Plan): Record<string, string> {
 }
 
 /** Knows every credential that the host gets, so that nothing which it or the agent prints can show one. */
-function redactorOf(plan: Plan): Redactor {
-  const secrets = new Map<string, string>();
+function redactorOf(plan: Plan, passed: Readonly<Record<string, string>>): Redactor {
+  const secrets = new Map<string, string>(
+    Object.entries(passed).filter(([name, value]) => isSecretVariable(name) && utf8Length(value) >= MIN_SECRET_BYTES),
+  );
   for (const { env } of Object.values(plan.credentials)) {
     const value = Deno.env.get(env);
     // One that is too short is refused by the host before anything runs

@@ -11,7 +11,10 @@ import { AuditWriter, checkBody } from "../audit/writer.ts";
 import { AuditError, ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
+import type { ProgramSetup } from "../plan/program_setup.ts";
 import { type ChannelPaths, type LauncherEnds, openLauncherEnds } from "./channels.ts";
+import { ChildGroups } from "./child_groups.ts";
+import { readChildren } from "./process_facts.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
 import { agentDeath, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
@@ -56,6 +59,13 @@ export interface LaunchOptions {
   readonly start: JsonObject;
   readonly clock: number;
   readonly seed: string;
+  /** How programs are started, and what gives the host a namespace for them; absent where the plan names none. */
+  readonly programs?: {
+    readonly setup: ProgramSetup;
+    readonly prefix: readonly string[];
+    /** Is handed what writes a record of the launcher's own, once the log is open. */
+    attach(write: (body: RecordBody) => void): void;
+  } | undefined;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
   /** Every record of the host, once it is in the log. */
@@ -111,21 +121,27 @@ class Run {
   readonly #supervisor: Supervisor;
   readonly #relay: Relay;
   readonly #words: HostWords = {};
+  readonly #groups: ChildGroups;
   #audit: AuditWriter | undefined;
   #leave: ReturnType<typeof setTimeout> | undefined;
   #auditError: unknown;
+  #ended = false;
 
   constructor(options: LaunchOptions) {
     this.#options = options;
     const { plan, base, channels } = options;
     // The agent first: its start overlaps with everything else, and it waits for the host in any case.
     if (plan.isolation === "process") this.#agent = spawnAgent(base, channels, options.agentBoot, plan.budgets);
-    this.#host = spawnHost(base, options.hostFlags, [options.hostMain, ...hostArgs(options)], options.hostEnv);
+    this.#host = spawnHost(base, options.hostFlags, [options.hostMain, ...hostArgs(options)], {
+      env: options.hostEnv,
+      prefix: options.programs?.prefix ?? [],
+    });
+    this.#groups = new ChildGroups(this.#host.pid);
     this.#ends = openLauncherEnds(channels);
     this.#supervisor = new Supervisor({
       budgets: plan.budgets,
       timeoutMs: (tool) => plan.tools[tool]?.timeoutMs ?? plan.budgets.toolTimeoutMs,
-      agentPid: (this.#agent ?? this.#host).pid,
+      agentPid: () => this.#agent?.pid ?? this.#hostPid(),
       kill: () => this.#kill(),
     });
     this.#relay = new Relay({
@@ -142,6 +158,7 @@ class Run {
     if (this.#agent !== undefined) relays.push(this.#relay.follow("agent", this.#agent.stderr));
     try {
       this.#openAudit();
+      this.#options.programs?.attach((body) => this.#record(body));
       this.#sendInit();
     } catch (error) {
       this.#kill();
@@ -158,6 +175,7 @@ class Run {
     hostGone = true;
     this.#ends.closeRecords();
     await reading;
+    this.#groups.end();
     const agentStatus = await this.#agentStatus();
     await Promise.all(relays);
     this.#supervisor.stop();
@@ -168,6 +186,7 @@ class Run {
     clearTimeout(this.#leave);
     this.#supervisor.stop();
     this.#kill();
+    this.#groups.end();
     this.#audit?.close();
     this.#ends.close();
   }
@@ -180,7 +199,8 @@ class Run {
   }
 
   #sendInit(): void {
-    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels } = this.#options;
+    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs } =
+      this.#options;
     const init = {
       plan,
       places,
@@ -192,6 +212,7 @@ class Run {
       seed,
       dryRun,
       canary: channels.canary,
+      ...(programs === undefined ? {} : { programs: programs.setup }),
     };
     // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
     this.#answer(`${JSON.stringify(init)}\n`);
@@ -281,8 +302,27 @@ class Run {
     } else if (word === "end") {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
       this.#leave = setTimeout(() => this.#kill(), LEAVE_MS);
-    } else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
+    } else if (word === "child") this.#groups.started(Number(body.pid));
+    else if (word === "stop") this.#groups.stop(Number(body.pid));
+    else if (word === "gone") this.#groups.gone(Number(body.pid));
+    else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
     else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
+  }
+
+  /** Writes a record of the launcher's own while the run goes on. */
+  #record(body: RecordBody): void {
+    if (this.#ended) return;
+    try {
+      this.#append([JSON.stringify(body)]);
+    } catch (error) {
+      this.#stop(error);
+    }
+  }
+
+  /** The host's own process: the one behind the program that gave it a namespace. */
+  #hostPid(): number {
+    if ((this.#options.programs?.prefix ?? []).length === 0) return this.#host.pid;
+    return readChildren(this.#host.pid)[0] ?? this.#host.pid;
   }
 
   /** The log cannot go on: nothing else may either. */
@@ -328,6 +368,7 @@ class Run {
     const { status, reason, error, value } = this.#judge(hostStatus, agentStatus);
     const { inFlight } = this.#supervisor;
     const { fault } = this.#words;
+    this.#ended = true;
     audit.append([JSON.stringify({
       type: "run_end",
       status,
@@ -369,9 +410,11 @@ class Run {
   }
 }
 
-function hostArgs({ channels }: LaunchOptions): readonly string[] {
+function hostArgs({ channels, programs }: LaunchOptions): readonly string[] {
   const { records, answers, agentToHost, hostToAgent } = channels;
-  return [records, answers, agentToHost, hostToAgent, String(Deno.pid)];
+  // in a pid namespace of its own the host has no parent that it could see
+  const parent = (programs?.prefix ?? []).length > 0 ? 0 : Deno.pid;
+  return [records, answers, agentToHost, hostToAgent, String(parent)];
 }
 
 function rest(ms: number): Promise<void> {

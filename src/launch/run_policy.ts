@@ -80,6 +80,7 @@ export async function runPolicy(
     groundwork,
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
     start: { ...start, command: "run", locked },
+    locked,
     onRecord: (body) => {
       tally.saw(body);
       options.onRecord?.(body);

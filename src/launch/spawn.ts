@@ -53,14 +53,18 @@ export function spawnAgent(base: BaseSystem, paths: ChannelPaths, boot: string, 
   return spawn(argv, { DENO_DIR: "/dev/null/none" });
 }
 
-/** Starts the host with exactly the flags that the plan compiles to. */
+/**
+ * Starts the host with exactly the flags that the plan compiles to.
+ *
+ * @param options.prefix What is put before it: the program that gives it a pid namespace.
+ */
 export function spawnHost(
   base: BaseSystem,
   flags: readonly string[],
   main: readonly string[],
-  env: Readonly<Record<string, string>>,
+  { env, prefix }: { readonly env: Readonly<Record<string, string>>; readonly prefix: readonly string[] },
 ): Deno.ChildProcess {
-  return spawn([...dieWithParent(base), Deno.execPath(), "run", "--quiet", ...flags, ...main], env);
+  return spawn([...dieWithParent(base), ...prefix, Deno.execPath(), "run", "--quiet", ...flags, ...main], env);
 }
 
 function spawn(argv: readonly string[], env: Readonly<Record<string, string>>): Deno.ChildProcess {

@@ -20,7 +20,7 @@ export interface Supervised {
   /** Deadline of a tool in milliseconds. */
   timeoutMs(tool: string): number;
   /** The process that agent code runs in: its own, or the host's. */
-  readonly agentPid: number;
+  agentPid(): number;
   /** Ends every process of the run at once. */
   kill(): void;
 }
@@ -95,7 +95,7 @@ export class Supervisor {
     }
     if (this.#looking) return;
     this.#looking = true;
-    const usage = await readUsage(agentPid);
+    const usage = await readUsage(agentPid());
     this.#looking = false;
     if (usage === undefined || this.#timer === undefined) return;
     if (usage.rssBytes > budgets.rssMb * 1_048_576) this.end("memory_rss_exceeded");

@@ -39,3 +39,8 @@ export interface ProgramSetup {
   /** Whether the host has a pid namespace of its own: then its numbers mean nothing outside, and all in it ends with it. */
   readonly namespaced: boolean;
 }
+
+/** Everything that is started in the place of the programs: themselves, or their wrappers. */
+export function startedBy({ programs }: ProgramSetup): string[] {
+  return Object.values(programs).flatMap(({ run, runWithEnv }) => runWithEnv === null ? [run] : [run, runWithEnv]);
+}

@@ -17,7 +17,13 @@ export interface Mutant {
 
 /** Every mutant of a policy, in the order of its lines. `others` are tools that the policy could grant and does not. */
 export function mutantsOf(policy: Policy, others: readonly string[]): readonly Mutant[] {
-  return [...ofTools(policy, others), ...ofReads(policy), ...ofWrites(policy), ...ofRules(policy)];
+  return [
+    ...ofTools(policy, others),
+    ...ofReads(policy),
+    ...ofWrites(policy),
+    ...ofRepositories(policy),
+    ...ofRules(policy),
+  ];
 }
 
 function ofTools(policy: Policy, others: readonly string[]): Mutant[] {
@@ -111,6 +117,32 @@ function ofWrites(policy: Policy): Mutant[] {
       policy: withRoots(roots.map((one, at) => at === i ? { ...one, root: parent } : one)),
     };
     return [dropped, widened];
+  });
+}
+
+/** A repository that is not named any more, and an owner of whom one is named, whole. */
+function ofRepositories(policy: Policy): Mutant[] {
+  const { github } = policy;
+  if (github === undefined) return [];
+  const { repos } = github;
+  const withRepos = (left: readonly string[]): Policy => ({ ...policy, github: { ...github, repos: [...left] } });
+  return repos.flatMap((repo, i) => {
+    const rule = `/github/repos/${i}`;
+    const whole = `${repo.split("/")[0]}/*`;
+    const mutants: Mutant[] = [];
+    // A policy of no repository does not compile
+    if (repos.length > 1) {
+      mutants.push({ what: `the repository "${repo}"`, rule, kind: "dropped", policy: withRepos(without(repos, i)) });
+    }
+    if (!repos.some((one) => one.toLowerCase() === whole.toLowerCase())) {
+      mutants.push({
+        what: `the repository "${repo}" to "${whole}"`,
+        rule,
+        kind: "widened",
+        policy: withRepos(repos.map((one, at) => at === i ? whole : one)),
+      });
+    }
+    return mutants;
   });
 }
 

@@ -34,6 +34,7 @@ export function openFs(run: RunContext): (tool: Tool, args: unknown) => Promise<
         sha256: run.sha256,
         note: call.note,
         spawn: (): Promise<SpawnResult> => Promise.reject(new Error("no program in this test")),
+        fetchBytes: () => Promise.reject(new Error("no network in this test")),
         send: (): Promise<Reply> => Promise.reject(new Error("no network in this test")),
       });
       return { outcome: "result", result };
