@@ -5,7 +5,9 @@ import { UsageError } from "../../src/errors.ts";
 import { authorityManifest } from "../../src/report/authority_manifest.ts";
 import { explain } from "../../src/report/explain.ts";
 import { grantLines } from "../../src/report/grants.ts";
-import { compileIn, refusalsIn, withProject } from "./project.ts";
+import { mutantsOf } from "../../src/policy/mutants.ts";
+import { removeTool } from "../../src/policy/policy_edits.ts";
+import { compileIn, MANIFESTS, refusalsIn, withProject } from "./project.ts";
 
 const ISSUE = "github.issue.read";
 const REPO = "github.repo.read";
@@ -180,3 +182,31 @@ Deno.test("flags grant repositories and credentials, each is authority, and a ba
     }
     await assert.rejects(policyFromFlags({ tool: [ISSUE], githubTokenEnv: "T" }, dir), UsageError);
   }));
+
+Deno.test("taking the last github tool away takes its repositories and its secret along", () => {
+  const before = {
+    version: 1 as const,
+    tools: [ISSUE, "echo"],
+    github: { repos: ["o/r"] },
+    secrets: { [ISSUE]: "T" },
+  };
+  const edits = removeTool(before, ISSUE, { manifests: MANIFESTS });
+  assert.deepEqual(edits.map(({ act, path }) => [act, path.join("/")]), [
+    ["remove", "tools/0"],
+    ["remove", "github"],
+    ["remove", "secrets"],
+  ]);
+  const shared = removeTool({ ...before, tools: [ISSUE, REPO] }, ISSUE, { manifests: MANIFESTS });
+  assert.ok(!shared.some(({ path }) => path[0] === "github"));
+});
+
+Deno.test("mutantsOf() drops each repository and widens each to its owner", () => {
+  const base = { version: 1 as const, tools: [ISSUE], github: { repos: ["o/r", "a/*"], tokenEnv: "T" } };
+  const mutants = mutantsOf(base, []).filter(({ rule }) => rule.startsWith("/github"));
+  assert.deepEqual(mutants.map(({ kind, rule, policy: { github } }) => [kind, rule, github?.repos]), [
+    ["dropped", "/github/repos/0", ["a/*"]],
+    ["widened", "/github/repos/0", ["o/*", "a/*"]],
+    ["dropped", "/github/repos/1", ["o/r"]],
+  ]);
+  assert.ok(mutants.every(({ policy: { github } }) => github?.tokenEnv === "T"));
+});
