@@ -66,6 +66,7 @@ export type {
   PlannedTool,
   PortablePath,
   ReadRoot,
+  RepositoryGrant,
   UnsafeGrant,
   WriteRoot,
 } from "./src/plan/plan.ts";
@@ -107,6 +108,7 @@ export {
   type AnySchema,
   type ArgsSchema,
   type AuditMode,
+  type CredentialSpec,
   defineTool,
   type Draft,
   type Effect,
@@ -128,6 +130,7 @@ export {
 export type {
   ArtifactTarget,
   BasePower,
+  ByteReply,
   EndpointTarget,
   ReadPower,
   Reply,

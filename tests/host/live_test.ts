@@ -99,7 +99,7 @@ Deno.test("a service that sends the credential back puts it into nobody's hands"
       });
       assert.match(JSON.stringify(called.result), /\[redacted\]/);
       assertNoCanary(called);
-      const files = [...Deno.readDirSync(`${state}/cache`)];
+      const files = await Array.fromAsync(Deno.readDir(`${state}/cache`));
       assert.equal(files.length, 1);
       for (const { name } of files) {
         assertNoCanary(name);
@@ -144,7 +144,7 @@ Deno.test("an answer that was fetched with a credential is kept for that credent
         "cache_miss",
       );
       assert.equal(await titleOf(offline), "public");
-      for (const { name } of Deno.readDirSync(`${state}/cache`)) {
+      for await (const { name } of Deno.readDir(`${state}/cache`)) {
         assertNoCanary(name + await Deno.readTextFile(`${state}/cache/${name}`));
       }
     });
