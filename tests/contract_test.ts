@@ -222,6 +222,14 @@ function anyTargets(tool: Tool): FullResolve {
     source: target,
     sources: () => [target("x")],
     artifact: (path: string) => Promise.resolve({ ...target(path), path }),
+    command: () =>
+      Promise.resolve({
+        requirement: { kind: "command.execute", target: "x", description: "x" },
+        command: "x",
+        args: [],
+        cwd: ".",
+        envKeys: [],
+      }),
     endpoint: () => ({ requirement: { kind: "network", target: "GET x", description: "x" } }),
   } as unknown as FullResolve;
 }
@@ -326,6 +334,8 @@ const KEYWORDS: Readonly<Record<string, (rule: Json, value: Json, schema: JsonOb
     Object.entries(rule as JsonObject).every(([key, inner]) =>
       !Object.hasOwn(value, key) || accepts(inner as JsonObject, value[key] ?? null)
     ),
+  propertyNames: (rule, value) =>
+    !isObject(value) || Object.keys(value).every((key) => accepts(rule as JsonObject, key)),
   additionalProperties: (rule, value, { properties = {} }) =>
     !isObject(value) ||
     Object.keys(value).every((key) => Object.hasOwn(properties as JsonObject, key)) ||

@@ -101,10 +101,11 @@ export const KEY_TABLE: readonly KeyRow[] = Object.freeze(
       key2: true,
       why: "Deno checks every hop; a redirect is never followed unasked and each hop is decided again",
     }),
-    row("spawn", "start a program", {
+    row("spawn", "start a program that the plan does not name", {
       key1: true,
       key2: true,
-      why: "no --allow-run; no tool starts one",
+      why:
+        "--allow-run names the plan's programs, or the launcher's wrappers for them; the gate knows names and arguments",
     }),
     row("read_variable", "read an environment variable that the plan does not name", {
       key1: true,

@@ -19,7 +19,7 @@ const ISOLATIONS: readonly Isolation[] = Object.freeze(["process", "worker", "co
 
 /** One step of granting a tool; all of them are needed. */
 export interface GrantRequirement {
-  readonly kind: "name" | "fs-read" | "fs-write" | "github-repo" | "credential";
+  readonly kind: "name" | "fs-read" | "fs-write" | "github-repo" | "credential" | "process-command" | "process-cwd";
   /** The flag of `run` and `call`. */
   readonly flag: string;
   /** The line of a policy. */
@@ -27,7 +27,14 @@ export interface GrantRequirement {
 }
 
 /** What kind of authority a tool has. */
-export type AuthorityClass = "none" | "test-host-failure" | "test-async" | "fs-read" | "fs-write" | "named-network";
+export type AuthorityClass =
+  | "none"
+  | "test-host-failure"
+  | "test-async"
+  | "fs-read"
+  | "fs-write"
+  | "named-network"
+  | "process";
 
 /** A tool as `tool list --json` and `tool describe --json` print it. */
 export interface ToolDescription {
@@ -97,7 +104,9 @@ export function describeTool(manifest: ToolManifest): ToolDescription {
     audit_rows: rows,
     replay_counters: [...new Set(rows.flatMap((type) => countersOf({ type, tool: name })))],
     secret_scopes: authority.credential === undefined ? [] : [name],
-    cancellation: effect === "pure" || effect === "read"
+    cancellation: effect === "spawn"
+      ? "SIGTERM at the deadline, SIGKILL to all that can be reached of the group after a moment; at once where confined"
+      : effect === "pure" || effect === "read"
       ? "abort at the deadline, the result is dropped"
       : "abort at the deadline, an effect that has begun is not undone",
     nonclaims: nonClaims,
@@ -125,6 +134,16 @@ function grantRequirements({ name, authority }: ToolManifest): GrantRequirement[
       policy: '"github": { "repos": ["owner/name"] }',
     });
   }
+  if (authority.process === true) {
+    steps.push(
+      {
+        kind: "process-command",
+        flag: "--process-command=<name>=<path>",
+        policy: '"process": { "commands": { "git": { "path": "/usr/bin/git", "args": "git" } }, … }',
+      },
+      { kind: "process-cwd", flag: "--process-cwd=<folder>", policy: '"process": { …, "cwd": ["."] }' },
+    );
+  }
   if (authority.credential?.optional === false) {
     steps.push({
       kind: "credential",
@@ -141,6 +160,7 @@ function credentialFlags({ name, authority }: ToolManifest): string[] {
 }
 
 function authorityClass({ name, authority }: ToolManifest): AuthorityClass {
+  if (authority.process === true) return "process";
   if (authority.endpoints !== undefined) return "named-network";
   if (authority.fs !== undefined) return authority.fs === "read" ? "fs-read" : "fs-write";
   return name === "fail" ? "test-host-failure" : name === "slow" ? "test-async" : "none";
@@ -150,6 +170,7 @@ function auditRows({ authority, resultSchema }: ToolManifest): RecordType[] {
   const rows: RecordType[] = ["tool_call", "tool_result", "tool_denial", "tool_invalid_args", "tool_error"];
   rows.push("tool_timeout", "budget_exceeded", "worker_host_call");
   if (authority.fs === "read") rows.push("fs_read_source_manifest");
+  if (authority.process === true) rows.push("process_output_stream", "process_output_budget", "process_egress");
   if (authority.endpoints !== undefined) {
     rows.push(
       "named_network_cache_hit",
@@ -166,6 +187,7 @@ function auditRows({ authority, resultSchema }: ToolManifest): RecordType[] {
 }
 
 function residualOwner({ authority }: ToolManifest): string {
+  if (authority.process === true) return "author of the policy, for what the programs do";
   if (authority.endpoints !== undefined) return "operator of the endpoint";
   return authority.fs === undefined ? "none" : "author of the policy";
 }

@@ -272,12 +272,29 @@ function assertKnownKeys({ name, args }: { readonly name: string; readonly args:
   if (Array.isArray(raw)) {
     throw new ToolInputError("tool_invalid_args", `Cannot call "${name}": its arguments must be an object, got a list`);
   }
-  for (const key of Object.keys(raw)) {
-    if (Object.hasOwn(args.entries, key)) continue;
+  for (const [key, value] of Object.entries(raw)) {
+    if (Object.hasOwn(args.entries, key)) {
+      const dropped = isRecord(args.entries[key]) ? droppedKeyOf(value) : undefined;
+      if (dropped === undefined) continue;
+      const message = `Cannot call "${name}": "${dropped}" is no name that "${key}" may hold`;
+      throw new ToolInputError("tool_invalid_args", message);
+    }
     if (args.type === "loose_object" && !DROPPED_KEYS.has(key)) continue;
     const shown = key.slice(0, 64).toWellFormed();
     throw new ToolInputError("tool_invalid_args", `Cannot call "${name}": "${shown}" is not an argument it knows`);
   }
+}
+
+/** Whether a schema, or what it makes optional, takes any keys. */
+function isRecord(schema: unknown): boolean {
+  const { type, wrapped } = schema as { readonly type?: string; readonly wrapped?: unknown };
+  return type === "record" || (wrapped !== undefined && isRecord(wrapped));
+}
+
+function droppedKeyOf(value: unknown): string | undefined {
+  return typeof value === "object" && value !== null
+    ? Object.keys(value).find((key) => DROPPED_KEYS.has(key))
+    : undefined;
 }
 
 /** Keys that the schema library leaves out of a parsed object without a word. */
