@@ -229,9 +229,10 @@ export function makeGuest(powers, start) {
   function ask(head, body, tool) {
     const id = nextId++;
     return new Promise((resolve, reject) => {
-      waiting.set(id, tool === undefined ? { resolve, reject } : { resolve, reject, tool });
       const text = headText({ ...head, id });
+      // Posted first: where the agent has used up its stack, nothing then waits for what was never asked.
       post(body === undefined ? text : `${text}\t${body}`);
+      waiting.set(id, tool === undefined ? { resolve, reject } : { resolve, reject, tool });
     });
   }
 

@@ -48,6 +48,8 @@ export function evaluateHardened(wrapped, globals) {
       /** @type {unknown} */ (globalThis)
     );
   const { URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa, structuredClone, DOMException } = globalThis;
+  // Object URLs are the runtime's: the host's own worker starts from one.
+  for (const name of ["createObjectURL", "revokeObjectURL"]) Reflect.deleteProperty(URL, name);
   const platform = harden({ URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa, structuredClone });
   // What the platform throws and returns has prototypes that no global leads to: agent and host share them.
   harden([DOMException, Object.getPrototypeOf(new URLSearchParams().entries())]);

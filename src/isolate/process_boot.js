@@ -169,8 +169,9 @@ function post(line) {
 
 function schedule() {
   if (scheduled) return;
-  scheduled = true;
+  // Marked last: an agent that has used up its stack may make the call before it fail.
   later(turn);
+  scheduled = true;
 }
 
 /** One turn: send what the agent asked for, then wait for answers in the cheapest way that its timers allow. */
@@ -297,6 +298,7 @@ function removeGlobals() {
   }
   // The realm inherits these; without them agent code gets no event and so no constructor of one.
   for (const name of ["addEventListener", "removeEventListener"]) delete eventTarget[name];
+  for (const name of ["createObjectURL", "revokeObjectURL"]) Reflect.deleteProperty(URL, name);
   if ("Temporal" in all) delete (/** @type {Record<string, unknown>} */ (all.Temporal)).Now;
 }
 

@@ -24,6 +24,7 @@ let guest;
 /** @type {string[]} */
 let batch = [];
 let checking = false;
+let flushing = false;
 
 lockRealm();
 port.onmessage = (/** @type {MessageEvent} */ { data }) => {
@@ -37,8 +38,10 @@ send('{"op":"hello"}');
 function begin({ start, wrapped }) {
   const made = makeGuest({
     post: (line) => {
+      // Marked last: an agent that has used up its stack may make the call before it fail.
+      if (!flushing) soon(flush);
+      flushing = true;
       batch.push(line);
-      if (batch.length === 1) soon(flush);
     },
     log: (text) => {
       const bytes = encoder.encode(text.toWellFormed());
@@ -64,15 +67,16 @@ function begin({ start, wrapped }) {
 function flush() {
   const lines = batch;
   batch = [];
-  send(lines.join("\n"));
+  flushing = false;
+  if (lines.length > 0) send(lines.join("\n"));
 }
 
 function check() {
   if (checking) return;
-  checking = true;
   later(() => {
     checking = false;
     guest?.settle();
     guest?.stall();
   });
+  checking = true;
 }

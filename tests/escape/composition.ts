@@ -79,7 +79,8 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
     ...startGrants(channels, granted),
     ...(local ? {} : { proxyAddress: world.tls.proxyAddress }),
   });
-  const open = ["-A", "--no-prompt", `--config=${ROOT}/deno.json`, `--lock=${ROOT}/deno.lock`];
+  // a lock would be written to: an open host imports remote code
+  const open = ["-A", "--no-prompt", `--config=${ROOT}/deno.json`, "--no-lock"];
   const caPem = local ? world.local.caPem : world.tls.caPem;
   const runId = `escape-${crypto.randomUUID()}`;
   const auditPath = `${world.dir}/${runId}.jsonl`;
