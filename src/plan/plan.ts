@@ -24,6 +24,8 @@ export interface ReadRoot {
   readonly include: readonly string[];
   /** Globs that are never readable; they win over `include`. */
   readonly exclude: readonly string[];
+  /** Set where the root is a file. */
+  readonly file?: true;
   /** JSON Pointer into the policy. */
   readonly rule: string;
 }

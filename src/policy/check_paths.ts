@@ -46,6 +46,7 @@ export function planFiles(check: Check, kept: readonly string[]): Plan["fs"] {
       label,
       include: root.include,
       exclude: root.exclude,
+      ...(root.folder ? {} : { file: true as const }),
       rule: root.at,
     } satisfies ReadRoot)),
     write: labelled(check, write).map(([root, label]) => ({
