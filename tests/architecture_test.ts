@@ -178,6 +178,9 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "tests/plan/fixtures_test.ts": ["src/plan/raw_reply.ts", "src/tools/supply_chain/npm_registry.ts"],
   "tests/escape/key_table_test.ts": ["src/host/attest.ts"],
+  "tests/cli/call_test.ts": ["src/cli/io.ts", "src/cli/policy_flags.ts", "src/launch/call_tool.ts"],
+  "tests/cli/policy_edit_test.ts": ["src/cli/policy_edit_routes.ts", "src/policy/policy_edits.ts"],
+  "tests/plan/compare_test.ts": ["src/plan/change.ts", "src/plan/compare_paths.ts"],
 };
 
 /** Files that hold nothing which runs. */
