@@ -21,7 +21,7 @@ const COMMANDS: Readonly<Record<string, { readonly brief: string; load(): Promis
     load: async () => (await lazy<typeof import("./call.ts")>("./call.ts")).callCommand,
   },
   policy: {
-    brief: "Check, explain, compile and lock policies",
+    brief: "Check, explain, test, compare, edit and lock policies",
     load: async () => (await lazy<typeof import("./policy.ts")>("./policy.ts")).policyRoutes,
   },
   tool: {
@@ -39,6 +39,10 @@ const COMMANDS: Readonly<Record<string, { readonly brief: string; load(): Promis
   replay: {
     brief: "Sum up a run from its log, or compare two",
     load: async () => (await lazy<typeof import("./replay.ts")>("./replay.ts")).replayCommand,
+  },
+  report: {
+    brief: "Report a run to the service it ran on",
+    load: async () => (await lazy<typeof import("./report.ts")>("./report.ts")).reportRoutes,
   },
   audit: {
     brief: "Verify a log",
