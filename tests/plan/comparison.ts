@@ -30,7 +30,10 @@ export const FILES: Readonly<Record<string, string>> = {
 };
 
 /** Runs `body` in a project with {@linkcode FILES}. */
-export async function withComparer(body: (comparer: Comparer) => Promise<void>, options: ProjectOptions = {}) {
+export async function withComparer(
+  body: (comparer: Comparer) => Promise<void>,
+  options: ProjectOptions = {},
+): Promise<void> {
   await withProject({ ...options, files: { ...FILES, ...options.files } }, async (dir) => {
     const plan: Comparer["plan"] = async (policy, { manifests = MANIFESTS } = {}) => {
       const text = JSON.stringify({ version: 1, ...policy });
