@@ -5,7 +5,7 @@
  */
 import { buildCommand } from "@stricli/core";
 import { nearest } from "../authority/nearest.ts";
-import { nameOf, parentOf, pathFrom, resolvePath } from "../authority/path.ts";
+import { isInside, nameOf, parentOf, pathFrom, relativeTo, resolvePath } from "../authority/path.ts";
 import { CreateError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
 import { agentTypes } from "../report/agent_types.ts";
 import { escapeText } from "../report/escape.ts";
@@ -17,6 +17,8 @@ import { canAsk, confirmed } from "./confirm.ts";
 import { addToConfig, type ConfigEntry } from "./deno_config.ts";
 import { out, outJson, styleFor } from "./io.ts";
 import { fromTemplate, type Template, TEMPLATES } from "./templates.ts";
+import { DEFAULT_POLICY } from "./policy_flags.ts";
+import { WORKFLOW_FILE, workflowFor } from "./workflow.ts";
 import { type PlannedWrite, writeFiles } from "./write_files.ts";
 
 interface Flags {
@@ -69,6 +71,7 @@ async function init(flags: Flags, dir?: string): Promise<ExitCode> {
   if (target !== await Deno.realPath(".")) out(`  enter the project              cd ${shellWord(dir ?? ".")}\n`);
   out("  run the agent                  deno task agent\n");
   out(`  see what the policy grants     ${run} policy explain\n`);
+  out(`  test the policy                ${run} policy test\n`);
   out(`  pin what was reviewed, for CI  ${run} policy lock\n`);
   return EXIT.ok;
 }
@@ -151,9 +154,32 @@ async function planInit(
     await plan(file, fromTemplate(shipped, { twokey: asUrl(twokey) }));
   }
   await plan("agent.d.ts", agentTypes(manifestsJson as unknown as ToolManifests));
+  const repository = await repositoryOf(target);
+  const workflow = workflowFor({ policy: DEFAULT_POLICY, twokey: await insideOf(repository, target, twokey) });
+  if (repository === target) await plan(WORKFLOW_FILE, workflow.text);
   writes.push(...await planIgnore(target));
   const config = await planConfig(target, twokey);
-  return { writes: [...writes, ...config.writes], conflicts, todo: config.todo };
+  const todo = repository === target ? workflow.todo : [
+    `for CI, run the action .github/actions/agent of twokey in a workflow of "${
+      escapeText(repository)
+    }", with policy: ${pathFrom(repository, target)}/${DEFAULT_POLICY}`,
+  ];
+  return { writes: [...writes, ...config.writes], conflicts, todo: [...config.todo, ...todo] };
+}
+
+/** The folder that is a git repository at or above the project; the project itself where there is none yet. */
+async function repositoryOf(target: string): Promise<string> {
+  for (let at = target;; at = parentOf(at)) {
+    if (await isThere(`${at}/.git`)) return at;
+    if (at === "/") return target;
+  }
+}
+
+/** The path of twokey in the repository; `null` where a checkout of the repository would not hold it. */
+async function insideOf(repository: string, target: string, twokey: string): Promise<string | null> {
+  const path = resolvePath(target, twokey);
+  const real = await Deno.realPath(path).catch(() => path);
+  return isInside(repository, path) && real === path ? relativeTo(repository, path) : null;
 }
 
 /** The runner's folder holds logs of what agents did: git leaves it out. */
@@ -192,9 +218,10 @@ async function planConfig(
 /** Text of a file; `null` where there is none. Anything but a regular file of UTF-8 is in the way. */
 async function readPlain(path: string, name: string): Promise<string | null> {
   try {
-    const folder = parentOf(path);
-    if (name.includes("/") && await isThere(folder) && !(await Deno.lstat(folder)).isDirectory) {
-      throw new CreateError("init_in_the_way", `Cannot write "${name}": its folder is a link or a file`);
+    for (let folder = parentOf(path), left = name.split("/").length - 1; left > 0; folder = parentOf(folder), left--) {
+      if (await isThere(folder) && !(await Deno.lstat(folder)).isDirectory) {
+        throw new CreateError("init_in_the_way", `Cannot write "${name}": its folder is a link or a file`);
+      }
     }
     if (!(await Deno.lstat(path)).isFile) {
       throw new CreateError("init_in_the_way", `Cannot write "${name}": a link or folder of that name is in the way`);
@@ -233,9 +260,9 @@ export const initCommand = buildCommand<Flags, [string?], Context>({
   docs: {
     brief: "Start a project from a template",
     fullDescription: [
-      "Writes a policy, an agent, its types for editors (agent.d.ts), the task `agent` into deno.json and a line into",
-      ".gitignore. Never replaces a file without --force: on a terminal it asks, elsewhere it is exit 73 and nothing is",
-      "written. In a deno.json that is there, entries are added and all else stays as it is.",
+      "Writes a policy, an agent, its types for editors (agent.d.ts), a workflow for GitHub Actions, the task `agent` into",
+      "deno.json and a line into .gitignore. Never replaces a file without --force: on a terminal it asks, elsewhere it is",
+      "exit 73 and nothing is written. In a deno.json that is there, entries are added and all else stays as it is.",
       "",
       "EXAMPLES",
       "  twokey init",
