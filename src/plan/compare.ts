@@ -15,7 +15,10 @@ export type { Change };
 /** From the tightest to the loosest. */
 const ISOLATIONS: readonly Isolation[] = ["process", "worker", "compartment"];
 
-/** Whether the head plan may do nothing that the base plan may not. */
+/**
+ * Whether the head plan may do nothing that the base plan may not. What cannot be decided counts as more. A partial
+ * order, but for a path that is a folder for one plan and a file for another, which may count as more once too often.
+ */
 export function covers(base: Plan, head: Plan): boolean {
   return !comparePlans(base, head).some(({ kind }) => kind === "gained");
 }

@@ -68,9 +68,10 @@ function compareSide(side: Side, base: Plan, head: Plan): Change[] {
   const reaches: readonly Reach[] = asks ? ["allowed", "allowed_or_asked"] : ["allowed"];
   const words = wordsOf(side, base, head);
   for (const reach of reaches) {
-    const [before, after] = [side.setOf(was, reach), side.setOf(is, reach)];
-    const grown = includes(before, after);
-    const shrunk = includes(after, before);
+    const held = (plan: FilePlan) => side.setOf(plan, { reach, folders: true });
+    const needed = (plan: FilePlan) => side.setOf(plan, { reach, folders: false });
+    const grown = includes(held(was), needed(is));
+    const shrunk = includes(held(is), needed(was));
     const once = reach === "allowed" ? "" : "once approved, ";
     if (!grown.holds && !changes.has("gained")) {
       const { text, rule } = words.gained(shrunk.holds);
@@ -99,7 +100,7 @@ function change(
 function isNothing({ setOf, rootsOf }: Side, is: FilePlan, head: Plan): boolean {
   if (rootsOf(head).length === 0) return true;
   if (rootsOf(is).length < rootsOf(head).length) return false;
-  return includes({ globs: [], has: () => false }, setOf(is, "allowed_or_asked")).holds;
+  return includes({ globs: [], has: () => false }, setOf(is, { reach: "allowed_or_asked", folders: false })).holds;
 }
 
 /**

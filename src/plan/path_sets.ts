@@ -1,6 +1,5 @@
 /**
- * The files that a plan admits, as sets that can be compared: the same rules as the gate's, over portable paths. A folder
- * is no file, so a root that is a folder admits what lies below it.
+ * The files that a plan admits, as sets that can be compared: the same rules as the gate's, over portable paths.
  *
  * @module
  */
@@ -19,6 +18,16 @@ export type FilePlan = Pick<Plan, "fs" | "gate">;
 /** Everything below a folder, without the folder itself. */
 const BELOW = "**";
 
+/** Options of {@linkcode readSet} and {@linkcode writeSet}. */
+export interface SetOptions {
+  readonly reach: Reach;
+  /**
+   * Whether the path of a read root that is a folder belongs. As a folder it is no file; should it become one, the same
+   * policy would admit it. So it belongs to what a plan holds, and not to what a plan needs.
+   */
+  readonly folders: boolean;
+}
+
 /** Collects patterns; each gets the place of its answer in `matched`. */
 class Globs {
   readonly all: PlacedGlob[] = [];
@@ -29,7 +38,7 @@ class Globs {
 }
 
 /** The files that a plan lets its tools read. */
-export function readSet({ fs, gate }: FilePlan, reach: Reach): PathSet {
+export function readSet({ fs, gate }: FilePlan, { reach, folders }: SetOptions): PathSet {
   const globs = new Globs();
   const readers = fs.read.map((root) => layReader(globs, fs.secret, root));
   const taken = layTaken(globs, { gate, kind: "filesystem.read", reach });
@@ -38,19 +47,22 @@ export function readSet({ fs, gate }: FilePlan, reach: Reach): PathSet {
     all([
       not(any(pick(matched, taken))),
       not(any(pick(matched, places))),
-      ...readers.map(({ inside, excluded }) => not(all([matched[inside], any(pick(matched, excluded))]))),
-      any(readers.map(({ inside, included, secrets }) =>
-        all([
-          matched[inside],
-          included === null ? true : any(pick(matched, included)),
-          not(any(pick(matched, secrets))),
+      ...readers.map(({ below, excluded }) => not(all([matched[below], any(pick(matched, excluded))]))),
+      any(readers.map(({ root, below, included, secrets }) =>
+        any([
+          folders && all([matched[root], not(matched[below])]),
+          all([
+            matched[below],
+            included === null ? true : any(pick(matched, included)),
+            not(any(pick(matched, secrets))),
+          ]),
         ])
       )),
     ]));
 }
 
 /** The places where a plan lets its tools create files. */
-export function writeSet({ fs, gate }: FilePlan, reach: Reach): PathSet {
+export function writeSet({ fs, gate }: FilePlan, { reach }: SetOptions): PathSet {
   const globs = new Globs();
   const names = fs.protected.filter((entry) => !isPlace(entry));
   const roots = fs.write.map(({ root }) => ({
@@ -68,7 +80,10 @@ export function writeSet({ fs, gate }: FilePlan, reach: Reach): PathSet {
 }
 
 interface Reader {
-  readonly inside: number;
+  /** The root and everything below it. */
+  readonly root: number;
+  /** What of that the root speaks of: a file itself, or all below a folder. */
+  readonly below: number;
   /** `null` admits everything. */
   readonly included: readonly number[] | null;
   readonly excluded: readonly number[];
@@ -76,9 +91,11 @@ interface Reader {
 }
 
 function layReader(globs: Globs, secret: readonly string[], { root, include, exclude, file }: ReadRoot): Reader {
-  if (file === true) return { inside: globs.add(root, null), included: null, excluded: [], secrets: [] };
+  const whole = globs.add(root, null);
+  if (file === true) return { root: whole, below: whole, included: null, excluded: [], secrets: [] };
   return {
-    inside: globs.add(root, BELOW),
+    root: whole,
+    below: globs.add(root, BELOW),
     included: include.length === 0 ? null : include.map((glob) => globs.add(root, glob)),
     excluded: exclude.map((glob) => globs.add(root, glob)),
     secrets: secret.filter((entry) => !isPlace(entry)).map((name) => {

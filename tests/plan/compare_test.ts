@@ -45,6 +45,11 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
     reading({ root: "docs" }, { root: "src" }),
     [],
   ],
+  "a folder as a root in place of its pattern": [
+    reading({ root: ".", include: ["docs/**"] }),
+    reading({ root: "docs" }),
+    [],
+  ],
   "patterns in another order": [
     reading({ root: ".", include: ["*.md", "*.txt"], exclude: ["a/", "b/"] }),
     reading({ root: ".", include: ["*.txt", "*.md"], exclude: ["b/", "a/"] }),
