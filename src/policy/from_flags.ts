@@ -169,7 +169,10 @@ function addCache(merge: Merge, flags: PolicyFlags): void {
     value: flags.namedNetworkCacheMaxAgeMs,
     before,
   });
-  merge.set("/network/cache/maxEntries", "--named-network-cache-max-entries", flags.namedNetworkCacheMaxEntries);
+  merge.raise("/network/cache/maxEntries", "--named-network-cache-max-entries", {
+    value: flags.namedNetworkCacheMaxEntries,
+    before: network?.cache === undefined ? 0 : network.cache.maxEntries ?? Infinity,
+  });
 }
 
 function addIsolation(merge: Merge, flags: PolicyFlags): void {
