@@ -67,7 +67,10 @@ export async function openRevision(folder: string, name: string): Promise<Revisi
           const entry = await find(path);
           // a link, a submodule, or something below one is not what its path says
           if (entry?.kind === "other") return { path, real: `${path} (link)`, kind: "other" };
-          return { path, real: path, kind: entry?.kind ?? "missing" };
+          if (entry !== undefined) return { path, real: path, kind: entry.kind };
+          // folders that git ignores, or cannot keep because they are empty, stand in no revision
+          const fact = lookAt(path);
+          return fact.kind === "directory" ? fact : { path, real: path, kind: "missing" };
         },
         async hashFile(path) {
           const entry = isInside(top, path) ? await find(path) : undefined;

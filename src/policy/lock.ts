@@ -16,6 +16,8 @@ export const LOCK_FILE = "agent.lock.json";
 export const PROVEN_DENO: readonly string[] = ["2.9.6"];
 
 const MAX_BYTES = 1_048_576;
+const POSITION = { file: LOCK_FILE, line: 1, column: 1 };
+const FIX = "Run `twokey policy lock` and review what changed";
 const sha256Schema = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits"));
 
 const lockSchema: v.GenericSchema<unknown, Lock> = v.strictObject({
@@ -122,25 +124,35 @@ export async function findLock({ file, base }: LoadedPolicy): Promise<string | u
 
 /** Reads a lock. @throws {DataError} If it is not one. */
 export async function readLock(path: string): Promise<Lock> {
-  const position = { file: LOCK_FILE, line: 1, column: 1 };
-  const fix = "Run `twokey policy lock` and review what changed";
   const info = await Deno.lstat(path);
   if (!info.isFile || info.size > MAX_BYTES) {
     throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": it is no regular file of at most 1 MiB`, {
-      position,
-      fix,
+      position: POSITION,
+      fix: FIX,
     });
   }
+  return parseLock(await Deno.readTextFile(path));
+}
+
+/** Parses a lock. @throws {DataError} If it is none. */
+export function parseLock(text: string): Lock {
   let value: unknown;
   try {
-    value = JSON.parse(await Deno.readTextFile(path));
+    value = JSON.parse(text);
   } catch (cause) {
-    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": it is not JSON`, { position, fix, cause });
+    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": it is not JSON`, {
+      position: POSITION,
+      fix: FIX,
+      cause,
+    });
   }
   const parsed = v.safeParse(lockSchema, value, { abortEarly: true });
   if (!parsed.success) {
     const where = v.getDotPath(parsed.issues[0]) ?? "its form";
-    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": "${where}" is wrong`, { position, fix });
+    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": "${where}" is wrong`, {
+      position: POSITION,
+      fix: FIX,
+    });
   }
   return parsed.output;
 }

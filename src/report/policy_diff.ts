@@ -52,8 +52,10 @@ export function diffPolicyMarkdown(report: DiffReport): string {
   return `### Authority of ${markdownText(head)} compared with ${markdownText(base)}\n\n${sentence}${table}\n`;
 }
 
-function sentenceOf({ text, example }: Change): string {
-  return example === undefined ? text : `${text}, for example ${example.replace("${project}/", "")}`;
+/** What was gained has an example, what went away one that no longer holds. */
+function sentenceOf({ kind, text, example }: Change): string {
+  if (example === undefined) return text;
+  return `${text}, for example ${example.replace("${project}/", "")}${kind === "gained" ? "" : " no longer"}`;
 }
 
 function at(report: DiffReport, change: Change): string {
