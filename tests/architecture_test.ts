@@ -56,13 +56,13 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   "@valibot/to-json-schema": ["policy", "tool"],
   acorn: ["launch"],
   canonicalize: ["json"],
-  ignore: ["authority"],
+  ignore: ["host"],
   ses: ["isolate"],
   valibot: ["host", "plan", "policy", "tool", "tools"],
 };
 
 /** Libraries that a launcher may have loaded when an agent starts. */
-const LAUNCHER_LIBRARIES = ["@humanwhocodes/momoa", "@stricli/core", "canonicalize", "ignore", "valibot"];
+const LAUNCHER_LIBRARIES = ["@humanwhocodes/momoa", "@stricli/core", "canonicalize", "valibot"];
 
 /** Folders whose files may name `Deno`; of every other folder, the files. */
 const MAY_NAME_DENO: readonly string[] = [
@@ -179,6 +179,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/plan/fixtures_test.ts": ["src/plan/raw_reply.ts", "src/tools/supply_chain/npm_registry.ts"],
   "tests/escape/key_table_test.ts": ["src/host/attest.ts"],
   "tests/cli/call_test.ts": ["src/cli/io.ts", "src/cli/policy_flags.ts", "src/launch/call_tool.ts"],
+  "tests/cli/first_sight_test.ts": ["src/cli/confirm.ts"],
   "tests/cli/policy_edit_test.ts": ["src/cli/policy_edit_routes.ts", "src/policy/policy_edits.ts"],
   "tests/plan/compare_test.ts": ["src/plan/change.ts", "src/plan/compare_paths.ts"],
 };

@@ -24,7 +24,7 @@ export function testFixture(tool: Tool): void {
         nowMs: Date.now(),
         env: (name) => name === "XDG_STATE_HOME" ? `${dir}/state` : undefined,
       });
-      const call = openFs({ ...makeRun(dir), plan });
+      const call = await openFs({ ...makeRun(dir), plan });
       for (const { name, args, granted, ...expected } of fixture.cases) {
         // Whether a tool is granted is the host's question, before a tool is asked.
         if (granted !== false) await test.step(name, async () => assert.deepEqual(await call(tool, args), expected));
