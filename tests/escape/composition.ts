@@ -79,8 +79,10 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
     ...startGrants(channels, granted),
     ...(local ? {} : { proxyAddress: world.tls.proxyAddress }),
   });
-  // a lock would be written to: an open host imports remote code
-  const open = ["-A", "--no-prompt", `--config=${ROOT}/deno.json`, "--no-lock"];
+  // a copy, because an open host imports remote code, which its lock then names
+  const lock = `${world.dir}/${crypto.randomUUID()}.lock`;
+  await Deno.copyFile(`${ROOT}/deno.lock`, lock);
+  const open = ["-A", "--no-prompt", `--config=${ROOT}/deno.json`, `--lock=${lock}`];
   const caPem = local ? world.local.caPem : world.tls.caPem;
   const runId = `escape-${crypto.randomUUID()}`;
   const auditPath = `${world.dir}/${runId}.jsonl`;
