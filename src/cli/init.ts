@@ -218,7 +218,9 @@ async function planConfig(
 /** Text of a file; `null` where there is none. Anything but a regular file of UTF-8 is in the way. */
 async function readPlain(path: string, name: string): Promise<string | null> {
   try {
-    for (let folder = parentOf(path), left = name.split("/").length - 1; left > 0; folder = parentOf(folder), left--) {
+    let folder = path;
+    for (const _ of name.split("/").slice(1)) {
+      folder = parentOf(folder);
       if (await isThere(folder) && !(await Deno.lstat(folder)).isDirectory) {
         throw new CreateError("init_in_the_way", `Cannot write "${name}": its folder is a link or a file`);
       }
