@@ -52,6 +52,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 /** Every library, and where it may be loaded from. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   "@humanwhocodes/momoa": ["policy", "cli"],
+  "@noble/hashes/sha2.js": ["audit"],
   "@stricli/core": ["cli"],
   "@valibot/to-json-schema": ["policy", "tool"],
   acorn: ["launch"],
@@ -62,7 +63,13 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Libraries that a launcher may have loaded when an agent starts. */
-const LAUNCHER_LIBRARIES = ["@humanwhocodes/momoa", "@stricli/core", "canonicalize", "valibot"];
+const LAUNCHER_LIBRARIES = [
+  "@humanwhocodes/momoa",
+  "@noble/hashes/sha2.js",
+  "@stricli/core",
+  "canonicalize",
+  "valibot",
+];
 
 /** Folders whose files may name `Deno`; of every other folder, the files. */
 const MAY_NAME_DENO: readonly string[] = [
