@@ -63,6 +63,8 @@ export const SHIPPED: HostParts = Object.freeze({ attest, makeGate, tools: TOOLS
 const MAX_KEPT_BYTES = 65_536;
 /** Answers as large as the whole state that an agent may ask for before it reads. */
 const MAX_UNREAD_STATES = 64;
+/** Longest text of a fault that is no error of ours, in characters. */
+const MAX_FAULT = 2000;
 /** What a line of the agent may hold beside its body. */
 const HEAD_BYTES = 65_536;
 /** Bytes from which on an asynchronous hash is the faster one, until the fast one is loaded. */
@@ -172,13 +174,22 @@ async function serve(
 /** Says why the host cannot go on, as far as it still can, and ends it. */
 function leave(channel: RecordChannel, error: unknown): never {
   const code = error instanceof TwokeyError ? error.code : "host_fault";
-  const message = error instanceof TwokeyError ? error.message : String(error);
+  const message = error instanceof TwokeyError ? error.message : textOf(error);
   try {
     channel.control("fault", { code, message });
   } catch {
     // the launcher is gone as well
   }
   return Deno.exit(error instanceof TwokeyError ? error.exit : 70);
+}
+
+/** Text of whatever was thrown: printing it may itself fail. */
+function textOf(error: unknown): string {
+  try {
+    return String(error).slice(0, MAX_FAULT);
+  } catch {
+    return "what was thrown cannot be printed";
+  }
 }
 
 function makeRunContext(

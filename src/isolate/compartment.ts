@@ -49,7 +49,7 @@ export class CompartmentIsolate implements Isolate {
       event.preventDefault();
       guest.fail(event.reason);
     });
-    guest.begin(evaluateHardened(sesWrap(code), guest.globals), () => this.#check());
+    guest.begin(evaluateHardened(sesWrap(code), guest.globals, isProxy), () => this.#check());
     this.#check();
   }
 
@@ -77,8 +77,13 @@ export class CompartmentIsolate implements Isolate {
     this.#taking = false;
   }
 
+  /** What goes wrong on the agent's side is the agent's failure: the host's own stack, on which it runs, must not see it. */
   #enter(run: () => void): void {
-    run();
+    try {
+      run();
+    } catch (error) {
+      this.#guest?.fail(error);
+    }
     this.#check();
   }
 

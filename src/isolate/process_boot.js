@@ -10,6 +10,7 @@
  * @module
  */
 import { makeGuest } from "./guest.js";
+import { makeStructuredClone } from "./structured_clone.js";
 
 /** The globals that agent code keeps: the language as a hardened compartment has it. */
 const LANGUAGE = new Set([
@@ -140,7 +141,7 @@ addEventListener("error", (event) => {
 });
 showAgentFramesOnly();
 removeGlobals();
-Object.assign(globalThis, guest.globals);
+Object.assign(globalThis, guest.globals, { structuredClone: makeStructuredClone(isProxy) });
 Object.defineProperty(RealDate.prototype, "constructor", { value: guest.globals.Date });
 guest.begin(importAgent(), schedule);
 

@@ -60,7 +60,7 @@ function begin({ start, wrapped }) {
     event.preventDefault();
     made.fail(event.reason);
   });
-  made.begin(evaluateHardened(wrapped, made.globals), check);
+  made.begin(evaluateHardened(wrapped, made.globals, isProxy), check);
   check();
 }
 
