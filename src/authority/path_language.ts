@@ -122,9 +122,9 @@ class Walker {
     this.#machine = machine;
     const kinds = new Map<string, number>();
     const representatives: string[] = [];
-    const atoms = distinct(machine.atoms);
+    const kindOf = makeKindOf(distinct(machine.atoms));
     this.#kindOf = alphabet.map((symbol) => {
-      const kind = symbol === SLASH ? SLASH : kindOf(atoms, symbol);
+      const kind = symbol === SLASH ? SLASH : kindOf(symbol);
       const known = kinds.get(kind) ?? representatives.push(symbol) - 1;
       kinds.set(kind, known);
       return known;
@@ -405,9 +405,10 @@ function alphabetOf(machines: readonly Machine[]): readonly string[] {
   points.delete(SLASH.charCodeAt(0));
   const other = "xyzabcdefghijklmnopqrstuvw0123456789".split("").find((char) => !points.has(char.charCodeAt(0))) ??
     "\u00b7";
+  const kindOf = makeKindOf(atoms);
   const kinds = new Map<string, string>();
   for (const symbol of [other, ...[...points].map((point) => String.fromCharCode(point))]) {
-    const kind = kindOf(atoms, symbol);
+    const kind = kindOf(symbol);
     if (!kinds.has(kind)) kinds.set(kind, symbol);
   }
   return [...kinds.values(), SLASH];
@@ -425,6 +426,15 @@ function distinct(atoms: readonly Atom[]): readonly Choosy[] {
 }
 
 /** Characters that every atom answers alike are of one kind. */
-function kindOf(atoms: readonly Choosy[], symbol: string): string {
-  return atoms.map((atom) => fits(atom, symbol) ? "1" : "0").join("");
+function makeKindOf(atoms: readonly Choosy[]): (symbol: string) => string {
+  const literals = new Set<string>();
+  const classes: Choosy[] = [];
+  for (const atom of atoms) {
+    if ("literal" in atom) literals.add(atom.literal);
+    else classes.push(atom);
+  }
+  return (symbol) => {
+    const answers = classes.map((atom) => fits(atom, symbol) ? "1" : "0").join("");
+    return literals.has(symbol) ? answers + symbol : answers;
+  };
 }

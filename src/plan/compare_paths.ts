@@ -7,7 +7,7 @@ import { includes } from "../authority/path_language.ts";
 import { canonical } from "../json.ts";
 import type { Change } from "./change.ts";
 import { isPlace } from "./key1.ts";
-import { type FilePlan, type Reach, readSet, writeSet } from "./path_sets.ts";
+import { type FilePlan, pathOf, type Reach, readSet, writeSet } from "./path_sets.ts";
 import type { GateRule, Plan, PortablePath } from "./plan.ts";
 
 /** Patterns that one text names, at most. */
@@ -91,7 +91,7 @@ function change(
   { subject }: Side,
   { text, rule, example }: { readonly text: string; readonly rule: string; readonly example: string | undefined },
 ): Change {
-  if (example !== undefined) return { kind, subject, text, rule, example };
+  if (example !== undefined) return { kind, subject, text, rule, example: pathOf(example) };
   const unsure = kind === "gained" ? " (the patterns are too many to compare, so this counts as gained)" : "";
   return { kind, subject, text: `${text}${unsure}`, rule };
 }
@@ -234,7 +234,7 @@ function withoutCommon(side: Side, base: Plan, head: Plan): readonly [FilePlan, 
   const names = (plan: Plan) => canonical(keptOf(plan).filter((entry) => !isPlace(entry)));
   const sameNames = names(base) === names(head) || rootsOf(base).length === 0 || rootsOf(head).length === 0;
   if (rules(base) !== rules(head) || !sameNames) return [base, head];
-  const keyOf = ({ rule: _, ...root }: Root & { readonly label?: string }) => canonical({ ...root, label: "" });
+  const keyOf = ({ root, include, exclude, file }: Root) => JSON.stringify([root, include, exclude, file]);
   const keys = [new Set(rootsOf(base).map(keyOf)), new Set(rootsOf(head).map(keyOf))] as const;
   const differing = [
     ...rootsOf(base).filter((root) => !keys[1].has(keyOf(root))),

@@ -15,6 +15,9 @@ export type Reach = "allowed" | "allowed_or_asked";
 /** The parts of a plan that decide on files. */
 export type FilePlan = Pick<Plan, "fs" | "gate">;
 
+/** Stands for `${project}` in sets: a character for private use, which no name starts with in earnest. */
+const PROJECT = "\ue000";
+
 /** Everything below a folder, without the folder itself. */
 const BELOW = "**";
 
@@ -42,7 +45,7 @@ export function readSet({ fs, gate }: FilePlan, { reach, folders }: SetOptions):
   const globs = new Globs();
   const readers = fs.read.map((root) => layReader(globs, fs.secret, root));
   const taken = layTaken(globs, { gate, kind: "filesystem.read", reach });
-  const places = fs.secret.filter(isPlace).map((place) => globs.add(place, null, { folded: true }));
+  const places = layPlaces(globs, fs.secret, fs.read);
   return setOf(globs, (matched) =>
     all([
       not(any(pick(matched, taken))),
@@ -70,7 +73,7 @@ export function writeSet({ fs, gate }: FilePlan, { reach }: SetOptions): PathSet
     kept: names.map((name) => globs.add(root, anywhere(name), { folded: true })),
   }));
   const taken = layTaken(globs, { gate, kind: "filesystem.write", reach });
-  const places = fs.protected.filter(isPlace).map((place) => globs.add(place, null, { folded: true }));
+  const places = layPlaces(globs, fs.protected, fs.write);
   return setOf(globs, (matched) =>
     all([
       not(any(pick(matched, taken))),
@@ -126,6 +129,17 @@ function layTaken(
     .map(({ match }) => globs.add("${project}", match));
 }
 
+/** The places that take from any of the roots. */
+function layPlaces(globs: Globs, kept: readonly string[], roots: readonly { readonly root: string }[]): number[] {
+  const folders = roots.map(({ root }) => `${root.toLowerCase()}/`);
+  return kept.filter(isPlace)
+    .filter((place) => {
+      const folded = `${place.toLowerCase()}/`;
+      return folders.some((folder) => folded.startsWith(folder) || folder.startsWith(folded));
+    })
+    .map((place) => globs.add(place, null, { folded: true }));
+}
+
 function anywhere(name: string): string {
   return name.includes("/") ? `**/${name}` : name;
 }
@@ -159,6 +173,13 @@ function not(value: Maybe): Maybe {
   return value === undefined ? undefined : !value;
 }
 
+/** The place in front is one character, so that walking it is one step; {@linkcode pathOf} puts it back. */
 function componentsOf(path: PortablePath): readonly string[] {
-  return path.split("/").filter((component) => component !== "");
+  const [first, ...rest] = path.split("/").filter((component) => component !== "");
+  return first === undefined ? [] : [first === "${project}" ? PROJECT : first, ...rest];
+}
+
+/** The portable path of a witness. */
+export function pathOf(witness: string): PortablePath {
+  return witness.startsWith(PROJECT) ? "${project}" + witness.slice(PROJECT.length) : witness;
 }

@@ -12,7 +12,7 @@ import {
   SECRET_NAMES,
   SECRET_PLACES,
 } from "../authority/names.ts";
-import { isInside, nameOf, relativeTo, resolvePath } from "../authority/path.ts";
+import { isInside, nameOf, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
 import type { Plan, PortablePath, ReadRoot, UnsafeGrant, WriteRoot } from "../plan/plan.ts";
 import { type Check, quote } from "./check.ts";
 
@@ -167,14 +167,15 @@ function writeRoots(check: Check): Root[] {
 
 /** Refuses equal roots, and a root that another root's exclude or the runner's state covers: an allow nested in a deny. */
 function checkNesting(check: Check, roots: readonly Root[]): void {
+  const around = makeAround(roots);
   for (const [index, inner] of roots.entries()) {
     const { project, state } = check.facts.places;
     if (isInside(state, inner.path) || isInside(resolvePath(project, ".twokey"), inner.path)) {
       const message = `Cannot read ${check.name(`${inner.at}/root`)}: the runner keeps its state there`;
       check.refuse({ at: `${inner.at}/root`, code: "policy_protected", message, fix: "Remove the root" });
     }
-    for (const outer of roots) {
-      if (outer === inner || !isInside(outer.path, inner.path)) continue;
+    for (const outer of around(inner.path)) {
+      if (outer === inner) continue;
       const relative = relativeTo(outer.path, inner.path);
       if (relative === "") {
         if (roots.indexOf(outer) < index) {
@@ -189,6 +190,19 @@ function checkNesting(check: Check, roots: readonly Root[]): void {
       }
     }
   }
+}
+
+/** Finds the roots that are a path or lie around it, by walking up from the path: many roots cost no more than few. */
+function makeAround(roots: readonly Root[]): (path: string) => readonly Root[] {
+  const byPath = new Map<string, Root[]>();
+  for (const root of roots) byPath.set(root.path, [...byPath.get(root.path) ?? [], root]);
+  return (path) => {
+    const found: Root[] = [];
+    for (let at = path;; at = parentOf(at)) {
+      found.push(...byPath.get(at) ?? []);
+      if (at === "/") return found;
+    }
+  };
 }
 
 /** Every protected place, absolute, whether it exists or not. */
@@ -229,14 +243,15 @@ function refuseProtected(check: Check, root: Root, places: readonly string[]): v
 function secretPlaces(check: Check, roots: readonly Root[]): string[] {
   const { project, state } = check.facts.places;
   const folders = roots.filter(({ folder }) => folder);
+  const around = makeAround(roots);
   const places = [resolvePath(project, ".twokey"), state].filter((place) =>
     folders.some(({ path }) => isInside(path, place))
   );
   for (const name of SECRET_PLACES) {
     for (const { path } of folders) {
       const place = resolvePath(path, name);
-      const named = roots.some((root) =>
-        root.path === place || (isInside(root.path, place) && isNamed(root.include, relativeTo(root.path, place)))
+      const named = around(place).some((root) =>
+        root.path === place || isNamed(root.include, relativeTo(root.path, place))
       );
       if (!named && !places.includes(place)) places.push(place);
     }
