@@ -47,11 +47,9 @@ export function suggest(
       if (entry === undefined || target === null) return null;
       const named = relativeTo(entry.path, target);
       const include = named.includes("/") ? named : `/${named}`;
-      if (code === "secret_name" && entry.root.include.length === 0) {
-        // an include list would narrow the root: a file root names this one file beside it
-        return `"fs": { "read": [..., { "root": ${quote(fromPolicy(target, plan, places))} }] }`;
-      }
-      const patterns = list([...entry.root.include, include]);
+      // a root without a list admits everything; with one it must still say so
+      const admitted = entry.root.include.length === 0 ? ["**"] : entry.root.include;
+      const patterns = list([...admitted, include]);
       return `"fs": { "read": [{ "root": ${quote(fromPolicy(entry.path, plan, places))}, "include": ${patterns} }] }`;
     }
     case "exclude_pattern": {

@@ -42,7 +42,7 @@ Deno.test("suggest() names just the file that was asked for", () => {
     read("include_pattern", "/p/docs/b.txt"),
     '"fs": { "read": [{ "root": "docs", "include": ["*.md", "/b.txt"] }] }',
   );
-  assert.equal(read("secret_name", "/p/src/.env"), '"fs": { "read": [..., { "root": "src/.env" }] }');
+  assert.equal(read("secret_name", "/p/src/.env"), '"fs": { "read": [{ "root": "src", "include": ["**", "/.env"] }] }');
   assert.equal(read("exclude_pattern", "/p/docs/tmp/a.md", "/fs/read/0/exclude/0"), 'remove "tmp/" from "exclude"');
 });
 
