@@ -30,13 +30,29 @@ export function authorityManifest(plan: Plan): JsonObject {
         Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live: !recorded }))
       ),
     ),
-    recorded_answers: Object.fromEntries(network.fixtures.map(({ path, sha256 }) => [path, sha256])),
-    cache: network.cache === null ? null : { dir: network.cache.dir, mode: network.cache.mode },
+    recorded_answers: Object.fromEntries(sorted(network.fixtures.map(({ path, sha256 }) => [path, sha256]))),
+    cache: network.cache === null ? null : {
+      dir: network.cache.dir,
+      mode: network.cache.mode,
+      max_age_ms: network.cache.maxAgeMs,
+      max_entries: network.cache.maxEntries,
+    },
+    network: {
+      proxy: network.proxy === null ? null : `$${network.proxy.fromEnv}`,
+      certificate_authority: network.ca === null
+        ? null
+        : "file" in network.ca
+        ? network.ca.file
+        : `$${network.ca.fromEnv}`,
+      ipv6: network.ipv6,
+      retry_attempts: network.retryAttempts,
+    },
     programs: {},
     secrets: [],
     variables: sorted(plan.env),
     repositories: [],
     rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
+    redacted: sorted(plan.redact),
     budgets: { ...plan.budgets },
     agent: plan.agent === null ? null : {
       entry: plan.agent.entry,
