@@ -174,7 +174,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/policy/check_paths.ts",
     "src/policy/check_rules.ts",
     "src/policy/check_tools.ts",
-    "src/policy/compile_file.ts",
+    "src/policy/compile_loaded.ts",
   ],
   "tests/policy/load_test.ts": ["src/policy/jsonc.ts", "src/policy/policy_error.ts", "src/policy/real_path.ts"],
   "tests/plan/flags_test.ts": [

@@ -81,15 +81,6 @@ function headDamage(check: ChainCheck, head: string): Damage | null {
   return { ...at, kind: "wrong_head", detail: "no record has this head: the log was rewritten, or is of another run" };
 }
 
-/** The error that a broken log is, for a command that needs it whole. */
-export function damageError(path: string, damage: Damage): DataError {
-  const { kind, line, detail } = damage;
-  return new DataError("audit_broken", `Cannot trust the audit log: ${kind} at line ${line}: ${detail}`, {
-    position: { file: path, line, column: 1 },
-    fix: "Take the log from where the run wrote it, and compare its head with the one that the run printed",
-  });
-}
-
 const TYPES: ReadonlySet<string> = new Set([...HOST_RECORD_TYPES, ...LAUNCHER_RECORD_TYPES]);
 
 /**

@@ -14,7 +14,7 @@ export const REDACTED = "[redacted]";
 export const DROPPED = "[dropped]";
 
 /** Bytes of a secret, at least: a shorter one would be found in harmless text everywhere, and tell by its absence. */
-export const MIN_SECRET_BYTES = 8;
+const MIN_SECRET_BYTES = 8;
 
 /** Field names whose values are secrets in any tool, without `_` and `-`, in lower case. */
 const SECRET_FIELDS = [
@@ -57,21 +57,6 @@ export interface Redactor {
   redact(value: Json): Json;
   /** Replaces every known secret in a text. */
   scrub(text: string): string;
-  /** Starts the scrubbing of a text that arrives in pieces. */
-  stream(): ScrubStream;
-}
-
-/** Scrubs a text that arrives in pieces: a secret that lies over the border of two pieces is found. */
-export interface ScrubStream {
-  /** Takes a piece; returns what can be shown. Holds back only what may be the start of a secret. */
-  push(piece: string): string;
-  /** Returns what was held back. */
-  end(): string;
-}
-
-/** Builds a {@linkcode ScrubStream} for a redactor. */
-export function scrubStream(redactor: Redactor): ScrubStream {
-  return redactor.stream();
 }
 
 /** What a redactor knows. */
@@ -100,13 +85,11 @@ export function makeRedactor({ fields, secrets }: RedactorOptions): Redactor {
     for (const form of formsOf(value)) forms.add(form);
   }
   const patterns = [...forms];
-  const scrub = (text: string): string =>
-    patterns.length === 0 ? text : render(text, spansOf(text, patterns), { from: 0, to: text.length });
+  const scrub = (text: string): string => patterns.length === 0 ? text : render(text, spansOf(text, patterns));
   const walk: Walk = { isSecret: makeFieldTest(names), scrub };
   return Object.freeze({
     scrub,
     redact: (value: Json): Json => redactValue(value, walk, 0),
-    stream: (): ScrubStream => new Scrubber(patterns),
   });
 }
 
@@ -247,76 +230,15 @@ function spansOf(text: string, patterns: readonly string[]): Span[] {
   return joined;
 }
 
-/** Prints `text[from, to)` with the spans replaced; a span that started before `from` has its marker already. */
-function render(text: string, spans: readonly Span[], { from, to }: { from: number; to: number }): string {
-  if (spans.length === 0) return from === 0 && to === text.length ? text : text.slice(from, to);
+/** Prints a text with the spans, which are sorted and apart, replaced. */
+function render(text: string, spans: readonly Span[]): string {
   let out = "";
-  let at = from;
+  let at = 0;
   for (const [start, end] of spans) {
-    if (start >= to) break;
-    if (end <= at) continue;
-    if (start >= at) out += text.slice(at, start) + REDACTED;
+    out += text.slice(at, start) + REDACTED;
     at = end;
   }
-  return at < to ? out + text.slice(at, to) : out;
-}
-
-class Scrubber implements ScrubStream {
-  readonly #patterns: readonly string[];
-  #held = "";
-  /** How much of `#held` belongs to a secret whose marker was already shown. */
-  #covered = 0;
-
-  constructor(patterns: readonly string[]) {
-    this.#patterns = patterns;
-  }
-
-  push(piece: string): string {
-    if (this.#patterns.length === 0) return piece;
-    const text = this.#held + piece;
-    return this.#show(text, text.length - this.#startedLength(text));
-  }
-
-  end(): string {
-    return this.#show(this.#held, this.#held.length);
-  }
-
-  /** Shows the text up to `cut`; keeps the rest. */
-  #show(text: string, cut: number): string {
-    const spans = spansOf(text, this.#patterns);
-    // Joined by hand: the covered part is a span without a pattern.
-    const all: Span[] = this.#covered === 0 ? spans : joinCovered(this.#covered, spans);
-    const out = this.#covered === 0
-      ? render(text, all, { from: 0, to: cut })
-      : render(text, all.slice(1), { from: Math.min(all[0]?.[1] ?? 0, cut), to: cut });
-    const over = all.find(([from, to]) => from < cut && to > cut);
-    this.#covered = over === undefined ? 0 : over[1] - cut;
-    this.#held = text.slice(cut);
-    return out;
-  }
-
-  /** Length of the longest end of the text that may be the start of a secret. */
-  #startedLength(text: string): number {
-    let longest = 0;
-    for (const pattern of this.#patterns) {
-      for (let length = Math.min(pattern.length - 1, text.length); length > longest; length--) {
-        if (text.endsWith(pattern.slice(0, length))) longest = length;
-      }
-    }
-    return longest;
-  }
-}
-
-/** Puts the covered start of a text before its spans, joined with those that overlap it. */
-function joinCovered(covered: number, spans: readonly Span[]): Span[] {
-  let to = covered;
-  const rest: Span[] = [];
-  for (const span of spans) {
-    if (span[0] < to) to = Math.max(to, span[1]);
-    else rest.push(span);
-  }
-  // It starts before the text: also a cut at its very start goes through it.
-  return [[-1, to], ...rest];
+  return out + text.slice(at);
 }
 
 /** Levels and keys that a shape shows, at most. */

@@ -66,7 +66,7 @@ export function reportError(error: unknown, options: { readonly json: boolean })
 }
 
 /** The fields of an error for programs. */
-export function errorJson(error: TwokeyError): Record<string, unknown> {
+function errorJson(error: TwokeyError): Record<string, unknown> {
   const { code, message, exit } = error;
   if (!(error instanceof DataError)) return { code, message, exit };
   const { position, fix } = error;

@@ -8,7 +8,7 @@ import { DataError, EXIT, type ExitCode, InputError, UsageError } from "../error
 import { compilePolicy, MANIFESTS } from "../launch/prepare.ts";
 import { type Change, comparePlans } from "../plan/compare.ts";
 import type { Plan } from "../plan/plan.ts";
-import { compileLoaded } from "../policy/compile_file.ts";
+import { compileLoaded } from "../policy/compile_loaded.ts";
 import { openRevision } from "../policy/git_revision.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
 import { loadAt } from "../policy/load_at.ts";

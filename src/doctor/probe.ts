@@ -13,7 +13,7 @@ import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { type BaseSystem, spawnAgent, spawnHost } from "../launch/spawn.ts";
 import { hostFlags } from "../plan/flags.ts";
 import type { Budgets, Isolation, Places } from "../plan/plan.ts";
-import { compileLoaded } from "../policy/compile_file.ts";
+import { compileLoaded } from "../policy/compile_loaded.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
 import type { AgentReport, BoundedAct, Measured, RawResults, Seen } from "./judge.ts";
 import probeAgentText from "./probe_agent.js" with { type: "text" };

@@ -10,7 +10,7 @@ import { absolute } from "../plan/plan.ts";
 import { compile } from "../policy/compile.ts";
 import { inspect } from "../policy/inspect.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
-import { compileLoaded } from "../policy/compile_file.ts";
+import { compileLoaded } from "../policy/compile_loaded.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { placesOf } from "../policy/places.ts";
 import type { ToolManifests } from "../tool/manifest.ts";

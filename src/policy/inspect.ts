@@ -85,7 +85,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
 }
 
 /** Every path that a policy names, with its JSON Pointer. */
-export function pathsOf(policy: Policy): [pointer: string, path: string][] {
+function pathsOf(policy: Policy): [pointer: string, path: string][] {
   const found: [string, string][] = [];
   if (policy.agent !== undefined) found.push(["/agent", policy.agent]);
   for (const [i, { root }] of (policy.fs?.read ?? []).entries()) found.push([`/fs/read/${i}/root`, root]);

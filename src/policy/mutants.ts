@@ -15,18 +15,26 @@ export interface Mutant {
   readonly policy: Policy;
 }
 
-/** Every mutant of a policy, in the order of its lines. `others` are tools that the policy could grant and does not. */
-export function mutantsOf(policy: Policy, others: readonly string[]): readonly Mutant[] {
-  return [...ofTools(policy, others), ...ofReads(policy), ...ofWrites(policy), ...ofRules(policy)];
+/** What mutants need to know of the tools. */
+export interface MutantTools {
+  /** Tools that the policy could grant and does not. */
+  readonly others: readonly string[];
+  /** Which roots a tool needs. */
+  fsOf(tool: string): "read" | "write" | undefined;
 }
 
-function ofTools(policy: Policy, others: readonly string[]): Mutant[] {
+/** Every mutant of a policy, in the order of its lines. */
+export function mutantsOf(policy: Policy, tools: MutantTools): readonly Mutant[] {
+  return [...ofTools(policy, tools), ...ofReads(policy), ...ofWrites(policy), ...ofRules(policy)];
+}
+
+function ofTools(policy: Policy, { others, fsOf }: MutantTools): Mutant[] {
   const tools = policy.tools ?? [];
   const dropped = tools.map((tool, i): Mutant => ({
     what: `the tool "${tool}"`,
     rule: `/tools/${i}`,
     kind: "dropped",
-    policy: { ...policy, tools: without(tools, i) },
+    policy: withoutTool(policy, tool, fsOf),
   }));
   if (others.length === 0) return dropped;
   const widened: Mutant = {
@@ -36,6 +44,32 @@ function ofTools(policy: Policy, others: readonly string[]): Mutant[] {
     policy: { ...policy, tools: [...tools, ...others] },
   };
   return [...dropped, widened];
+}
+
+/** A tool goes with the roots and the rules that no other tool needs: without it they would be no policy. */
+function withoutTool(policy: Policy, tool: string, fsOf: MutantTools["fsOf"]): Policy {
+  const tools = (policy.tools ?? []).filter((name) => name !== tool);
+  const kind = fsOf(tool);
+  const isLast = kind !== undefined && !tools.some((name) => fsOf(name) === kind);
+  const { fs, gate, ...rest } = policy;
+  const { read, write } = fs ?? {};
+  const kept = {
+    ...(read === undefined || (isLast && kind === "read") ? {} : { read }),
+    ...(write === undefined || (isLast && kind === "write") ? {} : { write }),
+  };
+  const rulesOf = (effect: "deny" | "ask") =>
+    (gate?.[effect] ?? []).flatMap((rule) => {
+      if (isLast && rule.kind === `filesystem.${kind}`) return [];
+      if (rule.tools === undefined || !rule.tools.includes(tool)) return [rule];
+      const left = rule.tools.filter((name) => name !== tool);
+      return left.length === 0 ? [] : [{ ...rule, tools: left }];
+    });
+  return {
+    ...rest,
+    tools,
+    ...(Object.keys(kept).length > 0 ? { fs: kept } : {}),
+    ...(gate === undefined ? {} : { gate: { deny: rulesOf("deny"), ask: rulesOf("ask") } }),
+  };
 }
 
 type ReadRoots = NonNullable<NonNullable<Policy["fs"]>["read"]>;

@@ -213,6 +213,10 @@ const policyTest = v.strictObject({
     v.description("The decision; `invalid` where the arguments are refused before it"),
   ),
   code: v.optional(v.pipe(v.string(), v.description("The reason slug of a denial; absent: any"))),
+  target: v.optional(v.pipe(
+    path,
+    v.description("The file that it must be about, relative to the project, or the request; absent: any"),
+  )),
 });
 
 /** The schema of a policy file. Every object is strict: an unknown key is an error, never ignored. */

@@ -100,7 +100,7 @@ export function freshnessText(freshness: Readonly<Record<string, number>>): stri
 }
 
 /** Prints the budgets that have a limit and were used. */
-export function budgetText({ budgets }: ReplaySummary): string {
+function budgetText({ budgets }: ReplaySummary): string {
   return budgets.filter(({ used, limit }) => used > 0 && limit !== null)
     .map(({ budget, used, limit }) => `${escapeText(budget)} ${used} of ${limit}`).join(", ");
 }

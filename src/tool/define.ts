@@ -258,7 +258,7 @@ function assertKnownKeys({ name, args }: { readonly name: string; readonly args:
 const DROPPED_KEYS: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
 /** Says what is wrong with an argument: where it is, what was expected, what came. */
-export function describeIssue(tool: string, issue: v.BaseIssue<unknown>): string {
+function describeIssue(tool: string, issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
   const where = path === null ? "its arguments" : `"${path}"`;
   if (issue.type === "strict_object" && issue.expected === "never") {

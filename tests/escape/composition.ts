@@ -12,7 +12,8 @@ import { MANIFESTS } from "../../src/launch/prepare.ts";
 import { findBaseSystem } from "../../src/launch/spawn.ts";
 import { hostFlags } from "../../src/plan/flags.ts";
 import type { Budgets, Isolation, Places, Plan, PlannedTool } from "../../src/plan/plan.ts";
-import { compileFile } from "../../src/policy/compile_file.ts";
+import { compileLoaded } from "../../src/policy/compile_loaded.ts";
+import { loadPolicy } from "../../src/policy/load.ts";
 import { BARE_TOOLS } from "./bare_tools.ts";
 import { FORGING } from "./forging_tools.ts";
 import type { World } from "./world.ts";
@@ -59,7 +60,7 @@ const HAS_KEY_2: ReadonlySet<Keys> = new Set(["shipped", "both", "key 2"]);
 export async function runIn(world: World, options: RunOptions): Promise<Ran> {
   const { keys, local = false } = options;
   const places: Places = { project: world.project, twokey: ROOT, state: world.state };
-  const { plan: compiled } = await compileFile(world.policyFile, {
+  const { plan: compiled } = await compileLoaded(await loadPolicy(world.policyFile), {
     manifests: MANIFESTS,
     places,
     modules: [],

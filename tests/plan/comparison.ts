@@ -1,7 +1,7 @@
 /** Two policies compiled for real and compared, for the tests of what a plan grants beyond another. */
 import { type Change, comparePlans } from "../../src/plan/compare.ts";
 import type { Places, Plan } from "../../src/plan/plan.ts";
-import { compileLoaded } from "../../src/policy/compile_file.ts";
+import { compileLoaded } from "../../src/policy/compile_loaded.ts";
 import { parsePolicy } from "../../src/policy/load.ts";
 import type { ToolManifests } from "../../src/tool/manifest.ts";
 import { MANIFESTS, NOW_MS, type ProjectOptions, withProject } from "../policy/project.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mutantsOf } from "../../src/policy/mutants.ts";
+import type { MutantTools } from "../../src/policy/mutants.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 
 const POLICY: Policy = {
@@ -15,8 +16,16 @@ const POLICY: Policy = {
   },
 };
 
+const NO_OTHERS: MutantTools = {
+  others: [],
+  fsOf: (tool) =>
+    ({ readFile: "read", listFiles: "read", writeArtifact: "write" } as Record<string, "read" | "write">)[tool],
+};
+
 Deno.test("mutantsOf() drops and widens each line once, in the order of the file", () => {
-  const lines = mutantsOf(POLICY, ["listFiles", "echo"]).map(({ kind, rule, what }) => `${kind} ${rule} ${what}`);
+  const lines = mutantsOf(POLICY, { ...NO_OTHERS, others: ["listFiles", "echo"] }).map(({ kind, rule, what }) =>
+    `${kind} ${rule} ${what}`
+  );
   assert.deepEqual(lines, [
     'dropped /tools/0 the tool "readFile"',
     'dropped /tools/1 the tool "writeArtifact"',
@@ -39,11 +48,19 @@ Deno.test("mutantsOf() drops and widens each line once, in the order of the file
 Deno.test("mutantsOf() changes what it says and nothing else, and never the policy it is given", () => {
   const before = structuredClone(POLICY);
   const of = (rule: string, kind: string) => {
-    const found = mutantsOf(POLICY, []).find((mutant) => mutant.rule === rule && mutant.kind === kind);
+    const found = mutantsOf(POLICY, NO_OTHERS).find((mutant) => mutant.rule === rule && mutant.kind === kind);
     assert.ok(found !== undefined, rule);
     return found.policy;
   };
-  assert.deepEqual(of("/tools/0", "dropped"), { ...POLICY, tools: ["writeArtifact"] });
+  // a tool goes with what it alone could use
+  assert.deepEqual(of("/tools/0", "dropped"), {
+    version: 1,
+    tools: ["writeArtifact"],
+    fs: { write: POLICY.fs?.write },
+    gate: { deny: [POLICY.gate?.deny?.[1]], ask: [] },
+  });
+  const { policy: shared } = mutantsOf({ ...POLICY, tools: ["readFile", "listFiles"] }, NO_OTHERS)[0] ?? {};
+  assert.deepEqual([shared?.tools, shared?.fs], [["listFiles"], POLICY.fs]);
   assert.deepEqual(of("/fs/read/0/include", "widened").fs?.read?.[0], { root: "docs/guide", exclude: ["private/"] });
   assert.deepEqual(of("/fs/read/0/exclude/0", "dropped").fs?.read?.[0], {
     root: "docs/guide",
@@ -56,11 +73,11 @@ Deno.test("mutantsOf() changes what it says and nothing else, and never the poli
 });
 
 Deno.test("mutantsOf() widens no root beyond the project, and finds nothing to change in an empty policy", () => {
-  assert.deepEqual(mutantsOf({ version: 1 }, []), []);
+  assert.deepEqual(mutantsOf({ version: 1 }, NO_OTHERS), NO_OTHERS);
   for (const root of [".", "../x", "/etc", "./"]) {
     const policy: Policy = { version: 1, fs: { read: [{ root }], write: [{ root }] } };
-    assert.deepEqual(mutantsOf(policy, []).map(({ kind }) => kind), ["dropped", "dropped"], root);
+    assert.deepEqual(mutantsOf(policy, NO_OTHERS).map(({ kind }) => kind), ["dropped", "dropped"], root);
   }
   const top: Policy = { version: 1, fs: { read: [{ root: "docs" }] } };
-  assert.equal(mutantsOf(top, []).at(-1)?.policy.fs?.read?.[0]?.root, ".");
+  assert.equal(mutantsOf(top, NO_OTHERS).at(-1)?.policy.fs?.read?.[0]?.root, ".");
 });
