@@ -73,7 +73,7 @@ Deno.test("mutantsOf() changes what it says and nothing else, and never the poli
 });
 
 Deno.test("mutantsOf() widens no root beyond the project, and finds nothing to change in an empty policy", () => {
-  assert.deepEqual(mutantsOf({ version: 1 }, NO_OTHERS), NO_OTHERS);
+  assert.deepEqual(mutantsOf({ version: 1 }, NO_OTHERS), []);
   for (const root of [".", "../x", "/etc", "./"]) {
     const policy: Policy = { version: 1, fs: { read: [{ root }], write: [{ root }] } };
     assert.deepEqual(mutantsOf(policy, NO_OTHERS).map(({ kind }) => kind), ["dropped", "dropped"], root);
