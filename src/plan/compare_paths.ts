@@ -97,9 +97,12 @@ function change(
 }
 
 /** Whether the head admits nothing at all; `is` is what comparing left of it. */
-function isNothing({ setOf, rootsOf }: Side, is: FilePlan, head: Plan): boolean {
+function isNothing({ setOf, rootsOf, kind }: Side, is: FilePlan, head: Plan): boolean {
   if (rootsOf(head).length === 0) return true;
   if (rootsOf(is).length < rootsOf(head).length) return false;
+  const ruled = is.gate.some((rule) => rule.kind === kind);
+  // the usual case, without walking: nothing takes everything from a root that nothing is taken from
+  if (!ruled && rootsOf(is).some(({ exclude = [] }) => exclude.length === 0)) return false;
   return includes({ globs: [], has: () => false }, setOf(is, { reach: "allowed_or_asked", folders: false })).holds;
 }
 
