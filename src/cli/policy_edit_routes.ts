@@ -6,7 +6,7 @@
 import { buildCommand, type Command } from "@stricli/core";
 import { nearest } from "../authority/nearest.ts";
 import { type ExitCode, UsageError } from "../errors.ts";
-import type { Json } from "../json.ts";
+import { isJsonObject, type Json } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import type { Budgets, Isolation } from "../plan/plan.ts";
 import type { PolicyEdit } from "../policy/edit.ts";
@@ -150,7 +150,7 @@ async function setContext({ json }: JsonOnly, text: string, path?: string): Prom
   } catch {
     throw new UsageError("usage_json", "Cannot set the context: it is not JSON");
   }
-  if (typeof context !== "object" || context === null || Array.isArray(context)) {
+  if (!isJsonObject(context)) {
     throw new UsageError("usage_json", "Cannot set the context: it must be a JSON object");
   }
   return await edit({ json, path }, (words) => words.setContext(context));

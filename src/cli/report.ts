@@ -6,7 +6,7 @@
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import { AuditError, DataError, EXIT, type ExitCode, InputError, type Position, UsageError } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { suggest } from "../gate/suggest.ts";
 import { type CompiledPolicy, compilePolicy, MANIFESTS } from "../launch/prepare.ts";
 import { loadPolicy } from "../policy/load.ts";
@@ -124,7 +124,7 @@ async function readResult(path: string): Promise<JsonObject> {
   }
   try {
     const value: Json = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+    if (isJsonObject(value)) return value;
   } catch {
     // said below
   }
@@ -215,9 +215,7 @@ function shown(path: string | null, compiled: CompiledPolicy | undefined): strin
 }
 
 function listOf(value: Json): readonly JsonObject[] {
-  return Array.isArray(value)
-    ? value.filter((item) => typeof item === "object" && item !== null && !Array.isArray(item))
-    : [];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 function exitCode(text: string): number {

@@ -10,7 +10,7 @@
  */
 import * as v from "valibot";
 import { DataError } from "../errors.ts";
-import { canonical, utf8Length } from "../json.ts";
+import { canonical, isJsonObject, pointerPart, utf8Length } from "../json.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { KEPT_HEADERS, type RawReply } from "./raw_reply.ts";
 import { positionOf, syntaxErrorAt } from "./json_position.ts";
@@ -40,7 +40,7 @@ export interface FixtureSet {
 }
 
 const filled = v.pipe(v.string(), v.minLength(1));
-const jsonObject = v.custom<Record<string, unknown>>(isObject, "an object");
+const jsonObject = v.custom<Record<string, unknown>>(isJsonObject, "an object");
 
 const queriesSchema = v.strictObject({
   note: v.optional(filled),
@@ -78,7 +78,7 @@ const exchangesSchema = v.strictObject({
  */
 export function parseFixture(text: string, file: string): readonly RecordedExchange[] {
   const value = parseJson(text, file);
-  if (isObject(value) && Object.hasOwn(value, "queries")) {
+  if (isJsonObject(value) && Object.hasOwn(value, "queries")) {
     const { queries } = check(queriesSchema, value, { text, file });
     return queries.map(({ package: { ecosystem, name }, version, response }) => ({
       method: "POST",
@@ -89,7 +89,7 @@ export function parseFixture(text: string, file: string): readonly RecordedExcha
       recorded: null,
     }));
   }
-  if (isObject(value) && Object.hasOwn(value, "exchanges")) {
+  if (isJsonObject(value) && Object.hasOwn(value, "exchanges")) {
     const { recorded, exchanges } = check(exchangesSchema, value, { text, file });
     return exchanges.map(({ request, response }) => ({
       method: request.method,
@@ -159,7 +159,7 @@ function check<const S extends v.GenericSchema>(
   if (result.success) return result.output;
   const issue = result.issues[0];
   const path = (issue.path ?? []).map((part) => part.key as string | number);
-  const pointer = path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  const pointer = path.map(pointerPart).join("");
   const expected = issue.type === "custom" || issue.type === "check" ? issue.message : issue.expected;
   const what = issue.type === "strict_object" && issue.expected === "never"
     ? "is not a known key"
@@ -177,10 +177,6 @@ function fault(
     position: { file, ...at },
     ...(cause === undefined ? {} : { cause }),
   });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isDay(text: string): boolean {

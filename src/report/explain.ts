@@ -5,7 +5,7 @@
  */
 import { describeKeys, KEY_TABLE, maybeKeyRow } from "../authority/keys.ts";
 import type { Position } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import { type JsonObject, pointerPart } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import type { Plan, PlannedTool } from "../plan/plan.ts";
 
@@ -189,7 +189,7 @@ function explainExpected(plan: Plan, at: At): Explained[] {
   return [
     ...Object.entries(plan.expectEvents).map(([kind, least]) => ({
       what: `at least ${least} events ${kind}`,
-      at: at(`/expectEvents/${kind.replaceAll("~", "~0").replaceAll("/", "~1")}`),
+      at: at(`/expectEvents${pointerPart(kind)}`),
     })),
     ...plan.expectDenials.map(({ tool, code, rule }) => ({
       what: `a denial of ${tool}${code === null ? "" : ` with ${code}`}`,
