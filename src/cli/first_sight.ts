@@ -6,7 +6,7 @@
 import type { JsonObject } from "../json.ts";
 import { lookAtPolicy, rememberPolicy } from "../launch/first_sight.ts";
 import type { PreparedRun } from "../launch/prepare.ts";
-import type { Change } from "../plan/compare.ts";
+import type { Change } from "../plan/change.ts";
 import { escapeText } from "../report/escape.ts";
 import { canAsk, confirmed, DeclinedError } from "./confirm.ts";
 import { err, styleFor } from "./io.ts";

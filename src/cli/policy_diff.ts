@@ -6,7 +6,8 @@
 import { isInside } from "../authority/path.ts";
 import { DataError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
 import { compilePolicy, MANIFESTS } from "../launch/prepare.ts";
-import { type Change, comparePlans } from "../plan/compare.ts";
+import type { Change } from "../plan/change.ts";
+import { comparePlans } from "../plan/compare.ts";
 import type { Plan } from "../plan/plan.ts";
 import { compileLoaded } from "../policy/compile_loaded.ts";
 import { openRevision } from "../policy/git_revision.ts";

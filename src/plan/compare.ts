@@ -8,12 +8,15 @@ import { canonical } from "../json.ts";
 import { BUDGETS } from "./budgets.ts";
 import type { Change } from "./change.ts";
 import { comparePaths, reachesOutside } from "./compare_paths.ts";
-import type { Budgets, GateRule, Isolation, Plan, UnsafeGrant } from "./plan.ts";
-
-export type { Change };
-
-/** From the tightest to the loosest. */
-const ISOLATIONS: readonly Isolation[] = ["process", "worker", "compartment"];
+import {
+  asksNetwork,
+  type Budgets,
+  type GateRule,
+  type Isolation,
+  ISOLATIONS,
+  type Plan,
+  type UnsafeGrant,
+} from "./plan.ts";
 
 /**
  * Whether the head plan may do nothing that the base plan may not. What cannot be decided counts as more. A partial
@@ -78,7 +81,7 @@ function compareReach(base: Plan, head: Plan): Change[] {
 }
 
 function reachOf(plan: Plan): string[] {
-  if (plan.network.fixtures.length > 0 || plan.network.cache?.mode === "offline") return [];
+  if (!asksNetwork(plan.network)) return [];
   return Object.entries(plan.tools).flatMap(([tool, { endpoints }]) =>
     Object.values(endpoints).map(({ method, url }) => `${method} ${url} by ${tool}`)
   );

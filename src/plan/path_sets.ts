@@ -5,7 +5,8 @@
  */
 import { isLiteral } from "../authority/glob.ts";
 import { makeNameFinder } from "../authority/names.ts";
-import type { PathSet, PlacedGlob } from "../authority/path_language.ts";
+import type { PathSet } from "../authority/path_language.ts";
+import type { PlacedGlob } from "../authority/path_machine.ts";
 import { isPlace } from "./key1.ts";
 import type { GateRule, Plan, PortablePath, ReadRoot } from "./plan.ts";
 

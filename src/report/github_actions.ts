@@ -5,7 +5,7 @@
  * @module
  */
 import { BugError, EXIT_TABLE, type Position } from "../errors.ts";
-import type { Change } from "../plan/compare.ts";
+import type { Change } from "../plan/change.ts";
 import { escapeText } from "./escape.ts";
 import { markdownCode, markdownText } from "./markdown.ts";
 import { reasonText } from "./reasons.ts";

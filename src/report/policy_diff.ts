@@ -4,7 +4,7 @@
  * @module
  */
 import type { Position } from "../errors.ts";
-import type { Change } from "../plan/compare.ts";
+import type { Change } from "../plan/change.ts";
 import { escapeText } from "./escape.ts";
 import { markdownText } from "./markdown.ts";
 import { PLAIN, type Style } from "./style.ts";

@@ -1,5 +1,6 @@
 /** Two policies compiled for real and compared, for the tests of what a plan grants beyond another. */
-import { type Change, comparePlans } from "../../src/plan/compare.ts";
+import type { Change } from "../../src/plan/change.ts";
+import { comparePlans } from "../../src/plan/compare.ts";
 import type { Places, Plan } from "../../src/plan/plan.ts";
 import { compileLoaded } from "../../src/policy/compile_loaded.ts";
 import { parsePolicy } from "../../src/policy/load.ts";
