@@ -43,7 +43,27 @@ export const PROTECTED_PLACES: readonly string[] = Object.freeze([
 ]);
 
 /** Names where secrets are kept: no tool may read them below a read root unless the policy names them. */
-export const SECRET_NAMES: readonly string[] = Object.freeze([".env*", "*.pem", "id_*", ".git/config"]);
+export const SECRET_NAMES: readonly string[] = Object.freeze([
+  ".env*",
+  "*.pem",
+  "*.key",
+  "*.p12",
+  "*.pfx",
+  "*.jks",
+  "*.keystore",
+  "*.kdbx",
+  "id_*",
+  ".ssh",
+  ".aws",
+  ".gnupg",
+  ".netrc",
+  ".npmrc",
+  ".pypirc",
+  ".htpasswd",
+  ".git-credentials",
+  ".docker/config.json",
+  ".git/config",
+]);
 
 /** Places directly below a read root that key 1 denies as well, unless the policy names them; the likeliest first. */
 export const SECRET_PLACES: readonly string[] = Object.freeze([".git/config", ".env", ".env.local"]);

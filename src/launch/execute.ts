@@ -4,10 +4,11 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import { ControlError, InputError } from "../errors.ts";
+import { isInside } from "../authority/path.ts";
+import { ControlError, InputError, UsageError } from "../errors.ts";
 import { digest, type Json, type JsonObject } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
-import { IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
+import { IPV6_CANARY_ADDRESS, isPlace, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch, type RunEnd } from "./launch.ts";
@@ -119,9 +120,11 @@ function makeRunId(clock: number): string {
   return `${time}-${crypto.getRandomValues(new Uint8Array(3)).toHex()}`;
 }
 
-async function makeRunDir({ loaded, places }: PreparedRun, runId: string, runsDir?: string): Promise<string> {
+async function makeRunDir(prepared: PreparedRun, runId: string, runsDir?: string): Promise<string> {
+  const { loaded, places } = prepared;
   if (runsDir !== undefined) {
     const dir = `${await Deno.realPath(await ensureDir(runsDir))}/${runId}`;
+    assertOutOfReach(dir, prepared);
     await Deno.mkdir(dir, { mode: 0o700 });
     return dir;
   }
@@ -135,6 +138,19 @@ async function makeRunDir({ loaded, places }: PreparedRun, runId: string, runsDi
   await makeDir(dir, { above: places.project, mode: 0o700 });
   await ignoreInGit(`${places.project}/.twokey`);
   return dir;
+}
+
+/** A log below a root of the plan could be read by a later agent, and a made-up run could be written beside it. */
+function assertOutOfReach(dir: string, { plan, places }: PreparedRun): void {
+  const kept = plan.fs.secret.filter(isPlace).map((place) => absolute(place, places));
+  for (const [what, roots] of [["write", plan.fs.write], ["read", plan.fs.read]] as const) {
+    const root = roots.find((root) => isInside(absolute(root.root, places), dir));
+    if (root === undefined || (what === "read" && kept.some((place) => isInside(place, dir)))) continue;
+    throw new UsageError(
+      "usage_runs_dir",
+      `Cannot keep the log below the ${what} root "${root.label}": agents have access there; name a folder outside of it`,
+    );
+  }
 }
 
 async function ensureDir(path: string): Promise<string> {

@@ -94,7 +94,10 @@ function compareNetwork({ network: was }: Plan, { network: is }: Plan): Change[]
   const cacheOf = (network: typeof was) =>
     network.cache === null ? [] : [`${network.cache.dir}, ${network.cache.mode}`];
   const routeOf = (network: typeof was) => network.proxy === null ? [] : [network.proxy.fromEnv];
-  const caOf = ({ ca }: typeof was) => ca === null ? [] : ["file" in ca ? ca.file : `$${ca.fromEnv}`];
+  const caOf = ({ ca }: typeof was) => {
+    if (ca === null) return [];
+    return ["file" in ca ? `${ca.file} (sha256 ${ca.sha256.slice(0, 12)})` : `$${ca.fromEnv}`];
+  };
   return [
     ...compareSets(at("fixture", "the recorded answers", "fixtures"), answers(was), answers(is)),
     ...compareSets(at("cache", "the cache", "cache"), cacheOf(was), cacheOf(is)),

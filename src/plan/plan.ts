@@ -130,7 +130,7 @@ export interface NetworkPlan {
   /** Name of the variable that holds the proxy's URL, and the address it had when the plan was made. */
   readonly proxy: { readonly fromEnv: string } | null;
   /** Certificate authority beside the system's; `null`: none. */
-  readonly ca: { readonly fromEnv: string } | { readonly file: PortablePath } | null;
+  readonly ca: { readonly fromEnv: string } | { readonly file: PortablePath; readonly sha256: string } | null;
   /** Whether IPv6 is used; its private ranges are then not checked. */
   readonly ipv6: boolean;
 }

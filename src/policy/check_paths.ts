@@ -248,8 +248,10 @@ function secretPlaces(check: Check, roots: readonly Root[]): string[] {
     folders.some(({ path }) => isInside(path, place))
   );
   for (const name of SECRET_PLACES) {
-    for (const { path } of folders) {
-      const place = resolvePath(path, name);
+    // also the project's own, for a root that lies beside or inside of what the place is in
+    for (const folder of new Set([...folders.map(({ path }) => path), project])) {
+      const place = resolvePath(folder, name);
+      if (!folders.some(({ path }) => isInside(path, place))) continue;
       const named = around(place).some((root) =>
         root.path === place || isNamed(root.include, relativeTo(root.path, place))
       );

@@ -29,8 +29,8 @@ export interface Facts {
   readonly denoDir: string | null;
   /** By JSON Pointer into the policy; a path that is malformed as text has no fact. */
   readonly paths: ReadonlyMap<string, PathFact>;
-  /** SHA-256 of each fixture that could be read, by JSON Pointer. */
-  readonly fixtures: ReadonlyMap<string, string>;
+  /** SHA-256 of each fixture and certificate that could be read, by JSON Pointer. */
+  readonly inputs: ReadonlyMap<string, string>;
   /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
   readonly tracked: ReadonlySet<string>;
 }
@@ -55,13 +55,13 @@ export interface FileView {
 /** The disk. */
 const DISK: FileView = Object.freeze({ lookAt, hashFile });
 
-/** Largest fixture, in bytes. */
-const MAX_FIXTURE = 64 * 1024 * 1024;
+/** Largest file that the launcher reads for the host, in bytes. */
+export const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
 /** Looks at every path of a policy. Reads fixtures; never throws for what it finds, the compiler does. */
 export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Promise<Facts> {
   const paths = new Map<string, PathFact>();
-  const fixtures = new Map<string, string>();
+  const inputs = new Map<string, string>();
   const tracked = new Set<string>();
   const { view = DISK } = options;
   for (const [pointer, text] of pathsOf(loaded.policy)) {
@@ -69,9 +69,9 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     const fact = await view.lookAt(resolvePath(loaded.base, text));
     paths.set(pointer, fact);
     if (pointer === "/network/cache/dir" && isTracked(fact.real)) tracked.add(pointer);
-    if (pointer.startsWith("/network/fixtures/") && fact.kind === "file") {
+    if (/^\/network\/(?:fixtures\/|ca\/file$)/.test(pointer) && fact.kind === "file") {
       const hash = await view.hashFile(fact.real);
-      if (hash !== null) fixtures.set(pointer, hash);
+      if (hash !== null) inputs.set(pointer, hash);
     }
   }
   return {
@@ -79,7 +79,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     today: new Date(options.nowMs).toISOString().slice(0, 10),
     denoDir: options.denoDir ? realOf(resolvePath("/", options.denoDir)) : null,
     paths,
-    fixtures,
+    inputs,
     tracked,
   };
 }
@@ -118,7 +118,7 @@ export function lookAt(path: string): PathFact {
 
 async function hashFile(path: string): Promise<string | null> {
   try {
-    if ((await Deno.stat(path)).size > MAX_FIXTURE) return null;
+    if ((await Deno.stat(path)).size > MAX_INPUT_BYTES) return null;
     return await sha256(await Deno.readFile(path));
   } catch {
     return null;

@@ -86,7 +86,7 @@ export async function driftOf(plan: Plan, lock: Lock, version: string): Promise<
   }
   // The plan also holds what the others do not: protected places, fixtures, defaults of this version of twokey.
   if (drift.length === 0 && now.plan !== lock.plan) {
-    drift.push({ what: "plan (a fixture, a default or a protected place)", change: "changed" });
+    drift.push({ what: "plan (a fixture, a certificate, a default or a protected place)", change: "changed" });
   }
   return drift;
 }

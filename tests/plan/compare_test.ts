@@ -71,9 +71,9 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
     ["gained read: may now read src/**/*.json | src/example.json"],
   ],
   "an exclude pattern less": [
-    reading({ root: "src", exclude: ["*.key", "/gen/"] }),
+    reading({ root: "src", exclude: ["*.priv", "/gen/"] }),
     reading({ root: "src", exclude: ["/gen/"] }),
-    ['gained read: may now read what "src/**/*.key" excluded | src/example.key'],
+    ['gained read: may now read what "src/**/*.priv" excluded | src/example.priv'],
   ],
   "an exclude pattern more": [
     reading({ root: "src" }),
@@ -120,8 +120,8 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
   ],
   "a rule added": [
     READER,
-    ruled({ kind: "filesystem.read", match: "*.key" }),
-    ['narrowed read: may no longer read what the rule "deny *.key" takes away | src/example.key'],
+    ruled({ kind: "filesystem.read", match: "*.priv" }),
+    ['narrowed read: may no longer read what the rule "deny *.priv" takes away | src/example.priv'],
   ],
   "a rule that does the same as an exclude": [
     reading({ root: "src", exclude: ["/gen/"] }),
@@ -129,19 +129,19 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
     [],
   ],
   "a question dropped": [
-    { ...READER, gate: { ask: [{ kind: "filesystem.read", match: "*.key" }] } },
+    { ...READER, gate: { ask: [{ kind: "filesystem.read", match: "*.priv" }] } },
     READER,
-    ['gained read: may now read what the rule "ask *.key" took away | src/example.key'],
+    ['gained read: may now read what the rule "ask *.priv" took away | src/example.priv'],
   ],
   "a question added": [
     READER,
-    { ...READER, gate: { ask: [{ kind: "filesystem.read", match: "*.key" }] } },
-    ['narrowed read: may read what the rule "ask *.key" names only once approved | src/example.key'],
+    { ...READER, gate: { ask: [{ kind: "filesystem.read", match: "*.priv" }] } },
+    ['narrowed read: may read what the rule "ask *.priv" names only once approved | src/example.priv'],
   ],
   "a denial that becomes a question": [
-    ruled({ kind: "filesystem.read", match: "*.key" }),
-    { ...READER, gate: { ask: [{ kind: "filesystem.read", match: "*.key" }] } },
-    ['gained read: may now once approved, read what the rule "deny *.key" took away | src/example.key'],
+    ruled({ kind: "filesystem.read", match: "*.priv" }),
+    { ...READER, gate: { ask: [{ kind: "filesystem.read", match: "*.priv" }] } },
+    ['gained read: may now once approved, read what the rule "deny *.priv" took away | src/example.priv'],
   ],
   "a root more behind a question for everything": [
     reading({ root: "src" }),
@@ -155,14 +155,14 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
     ],
   ],
   "a rule for one tool dropped": [
-    ruled({ kind: "filesystem.read", tools: ["readFile"], match: "*.key" }),
+    ruled({ kind: "filesystem.read", tools: ["readFile"], match: "*.priv" }),
     READER,
-    ['gained gate: what the rule "deny filesystem.read *.key by readFile" took away'],
+    ['gained gate: what the rule "deny filesystem.read *.priv by readFile" took away'],
   ],
   "a rule for one tool that becomes one for all": [
-    ruled({ kind: "filesystem.read", tools: ["readFile"], match: "*.key" }),
-    ruled({ kind: "filesystem.read", match: "*.key" }),
-    ['narrowed read: may no longer read what the rule "deny *.key" takes away | src/example.key'],
+    ruled({ kind: "filesystem.read", tools: ["readFile"], match: "*.priv" }),
+    ruled({ kind: "filesystem.read", match: "*.priv" }),
+    ['narrowed read: may no longer read what the rule "deny *.priv" takes away | src/example.priv'],
   ],
   "a rule on the network dropped": [
     { ...OSV, gate: { deny: [{ kind: "network", match: "api.osv.dev/v1/query" }] } },
@@ -219,8 +219,8 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
     { ...OSV, network: { ca: { file: "ca.pem" } } },
     { ...OSV, network: { ca: { file: "more_ca.pem" } } },
     [
-      "gained ca: the certificate authority in ${project}/more_ca.pem",
-      "lost ca: the certificate authority in ${project}/ca.pem",
+      "gained ca: the certificate authority in ${project}/more_ca.pem (sha256 e3b0c44298fc)",
+      "lost ca: the certificate authority in ${project}/ca.pem (sha256 e3b0c44298fc)",
     ],
   ],
   "IPv6": [OSV, { ...OSV, network: { ipv6: true } }, ["gained ipv6: IPv6 addresses, unchecked"]],
@@ -305,11 +305,11 @@ Deno.test("comparePlans() weighs what is accepted outside the project, and until
         `gained gate: what the rule "deny filesystem.read ${label}/private/" took away`,
       ]);
       // and an exclude pattern out there may have taken from the project itself
-      const outer = accepted("2031-01-01", { exclude: ["*.key"] });
-      const both = { ...outer, fs: { read: [{ root: outside, exclude: ["*.key"] }, { root: "src" }] } };
+      const outer = accepted("2031-01-01", { exclude: ["*.priv"] });
+      const both = { ...outer, fs: { read: [{ root: outside, exclude: ["*.priv"] }, { root: "src" }] } };
       assert.match(
         linesOf(await compare(both, READER)).join("\n"),
-        /^gained read: may now read what "\*\.key" took away/,
+        /^gained read: may now read what "\*\.priv" took away/,
       );
     } finally {
       await Deno.remove(outside);
