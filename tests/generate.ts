@@ -12,7 +12,8 @@ import { TOOLS } from "../src/tools/registry.ts";
 import { bundleAgent } from "../src/launch/bundle.ts";
 import { compileLoaded } from "../src/policy/compile_loaded.ts";
 import { loadPolicy } from "../src/policy/load.ts";
-import { LOCK_FILE, lockText } from "../src/policy/lock.ts";
+import { LOCK_FILE } from "../src/authority/names.ts";
+import { lockText } from "../src/policy/lock.ts";
 import { policyJsonSchema } from "../src/policy/schema.ts";
 import { fillReadme, readmeParts } from "./readme.ts";
 

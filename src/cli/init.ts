@@ -4,6 +4,7 @@
  * @module
  */
 import { buildCommand } from "@stricli/core";
+import { DEFAULT_POLICY } from "../authority/names.ts";
 import { nearest } from "../authority/nearest.ts";
 import { isInside, nameOf, parentOf, pathFrom, relativeTo, resolvePath } from "../authority/path.ts";
 import { CreateError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
@@ -17,7 +18,6 @@ import { canAsk, confirmed } from "./confirm.ts";
 import { addToConfig, type ConfigEntry } from "./deno_config.ts";
 import { out, outJson, styleFor } from "./io.ts";
 import { fromTemplate, type Template, TEMPLATES } from "./templates.ts";
-import { DEFAULT_POLICY } from "./policy_flags.ts";
 import { WORKFLOW_FILE, workflowFor } from "./workflow.ts";
 import { type PlannedWrite, writeFiles } from "./write_files.ts";
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { isInside } from "../authority/path.ts";
+import { LOCK_FILE } from "../authority/names.ts";
+import { isInside, parentOf } from "../authority/path.ts";
 import { DataError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
 import { compilePolicy, MANIFESTS } from "../launch/prepare.ts";
 import type { Change } from "../plan/change.ts";
@@ -13,7 +14,7 @@ import { compileLoaded } from "../policy/compile_loaded.ts";
 import { openRevision } from "../policy/git_revision.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
 import { loadAt } from "../policy/load_at.ts";
-import { LOCK_FILE, parseLock } from "../policy/lock.ts";
+import { parseLock } from "../policy/lock.ts";
 import { diffPolicyLines, diffPolicyMarkdown, type DiffReport } from "../report/policy_diff.ts";
 import { out, outJson, styleFor } from "./io.ts";
 import { findDefaultPolicy } from "./policy_flags.ts";
@@ -101,7 +102,7 @@ async function realPolicy(path: string): Promise<string> {
 }
 
 async function atRevision(name: string, file: string): Promise<Side> {
-  const revision = await openRevision(file.slice(0, file.lastIndexOf("/")), name);
+  const revision = await openRevision(parentOf(file), name);
   try {
     if (!isInside(revision.top, file)) {
       throw new DataError("git_outside", `Cannot read "${name}": the policy lies outside of the repository`);

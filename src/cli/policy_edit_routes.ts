@@ -8,7 +8,7 @@ import { nearest } from "../authority/nearest.ts";
 import { type ExitCode, UsageError } from "../errors.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
-import type { Budgets, Isolation } from "../plan/plan.ts";
+import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import type { PolicyEdit } from "../policy/edit.ts";
 import type { PolicyIssue } from "../policy/policy_error.ts";
 import type { RootWords, Side } from "../policy/policy_edits.ts";
@@ -292,10 +292,11 @@ export const policyEditRoutes: Readonly<Record<string, Command<Context>>> = {
         parameters: [
           {
             parse: (text: string): Isolation => {
-              if (text === "process" || text === "worker" || text === "compartment") return text;
-              throw new TypeError("one of process, worker and compartment is needed");
+              const known = ISOLATIONS.find((isolation) => isolation === text);
+              if (known === undefined) throw new TypeError(`one of ${ISOLATIONS.join(", ")} is needed`);
+              return known;
             },
-            brief: "process, worker or compartment",
+            brief: `One of ${ISOLATIONS.join(", ")}`,
             placeholder: "isolation",
           },
           POLICY,

@@ -4,15 +4,16 @@
  *
  * @module
  */
-import { BugError, DenialError, ToolError } from "../errors.ts";
+import { BugError, ToolError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { EndpointTarget, Reply, ResolveSend, SendOptions, SendPower, Target } from "../tool/powers.ts";
 import { AnswerMemory, type KeptAnswer } from "./answer_memory.ts";
 import { type NetworkCache, openCache } from "./cache.ts";
-import { assertGranted, type CallContext, type RunContext } from "./context.ts";
+import { assertGranted, type CallContext, deny, type RunContext } from "./context.ts";
 import { buildEndpointUrl } from "./endpoint_url.ts";
 import { type FixtureSet, loadFixtures } from "../plan/fixtures.ts";
 import { exchange, type IPv4Canary, ipv4Canary, makeHttpClient } from "./http_client.ts";
+import { asksNetwork } from "../plan/plan.ts";
 import type { RawReply } from "../plan/raw_reply.ts";
 import { judge, type NetworkFailure, overBudget } from "./http_reply.ts";
 import { backoffMs, settled, sleep } from "./retry.ts";
@@ -141,9 +142,7 @@ class PinnedNetwork implements Network {
     return Object.freeze({
       send: async (target: EndpointTarget, options: SendOptions = {}): Promise<Reply> => {
         assertGranted(call, target);
-        if (this.#issued.get(target) !== call.tool) {
-          throw new DenialError("not_in_request", `agent tool denied: ${call.tool}`);
-        }
+        if (this.#issued.get(target) !== call.tool) throw deny(call, "not_in_request");
         const request = makeRequest(call.tool, target, options);
         return await this.#send(request, { call, ledger, replyBytes: limits.replyBytes ?? Infinity });
       },
@@ -151,12 +150,12 @@ class PinnedNetwork implements Network {
   }
 
   open(): void {
-    if (this.#fixtures === undefined && this.#cache?.mode !== "offline") this.#liveClient();
+    if (asksNetwork(this.#run.plan.network)) this.#liveClient();
   }
 
   async ipv4Canary(): Promise<IPv4Canary | undefined> {
-    const sends = this.#fixtures === undefined && this.#cache?.mode !== "offline";
-    return sends && !this.#run.plan.network.ipv6 ? await ipv4Canary() : undefined;
+    const { network } = this.#run.plan;
+    return asksNetwork(network) && !network.ipv6 ? await ipv4Canary() : undefined;
   }
 
   close(): void {

@@ -8,10 +8,10 @@ import { isNamed } from "../authority/names.ts";
 import { isInside, nameOf, relativeTo } from "../authority/path.ts";
 import type { Requirement } from "../authority/requirement.ts";
 import type { RecordBody } from "../audit/record.ts";
-import { DenialError, InputError } from "../errors.ts";
+import { InputError } from "../errors.ts";
 import { absolute, type ReadRoot } from "../plan/plan.ts";
 import type { ReadPower, ResolveRead, SourceEntry, SourceTarget, SourceText, Target } from "../tool/powers.ts";
-import { assertGranted, type CallContext, type RunContext } from "./context.ts";
+import { assertGranted, type CallContext, deny, type RunContext } from "./context.ts";
 import { joinPath, readProven } from "./path_proof.ts";
 import { makePlaceMatcher } from "./place_rules.ts";
 import {
@@ -302,10 +302,6 @@ function decodeText(bytes: Uint8Array<ArrayBuffer>): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function deny(call: CallContext, code: string): DenialError {
-  return new DenialError(code, `agent tool denied: ${call.tool}`);
 }
 
 function manifestOfRoot(root: CollectedRoot): RecordBody[] {

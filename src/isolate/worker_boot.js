@@ -3,7 +3,7 @@
  * The agent's worker: permissions "none", and inside it a hardened compartment. Without the compartment agent code could
  * reach open file descriptors of the host, the record channel among them.
  *
- * The host joins this file to `guest.js` and `hardened.js` and starts the worker from the text.
+ * The host joins this file to `guest.js`, `hardened.js` and `structured_clone.js` and starts the worker from the text.
  *
  * @module
  */

@@ -8,11 +8,12 @@ import { isInside } from "../authority/path.ts";
 import { ControlError, InputError, UsageError } from "../errors.ts";
 import { digest, type Json, type JsonObject } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
-import { IPV6_CANARY_ADDRESS, isPlace, type Key1Options } from "../plan/key1.ts";
+import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, isPlace, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch, type RunEnd } from "./launch.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
+import { findPrebuilt } from "./prebuilt.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
@@ -70,12 +71,13 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
   const clock = Date.now();
   const runId = makeRunId(clock);
   const seed = crypto.getRandomValues(new Uint8Array(16)).toHex();
-  const [base, channels, fixtures, caPem, proxy] = await Promise.all([
+  const [base, channels, fixtures, caPem, proxy, prebuilt] = await Promise.all([
     options.groundwork.base,
     options.groundwork.channels,
     readFixtures(plan, places),
     readCa(plan, places),
     readProxy(plan),
+    findPrebuilt(),
     makePrivateDir(places.state),
   ]);
   const [auditDir, key] = await Promise.all([
@@ -96,7 +98,7 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     channels,
     hostFlags: hostFlags(plan, places, { ...proxy, ...startGrants(channels, plan) }),
     hostEnv: hostEnv(plan),
-    hostMain: `${places.twokey}/src/host/main.ts`,
+    hostMain: prebuilt?.host ?? `${places.twokey}/src/host/main.ts`,
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
     code: prepared.code,
     fixtures,
@@ -234,7 +236,7 @@ export function startGrants(channels: ChannelPaths, { isolation, network }: Plan
 /** The host's environment: the variables that the plan names, Deno's cache, and a canary that nobody was granted. */
 function hostEnv(plan: Plan): Record<string, string> {
   const cache = denoDirOf((name) => Deno.env.get(name));
-  const env: Record<string, string> = { TWOKEY_CANARY: "visible", ...(cache === null ? {} : { DENO_DIR: cache }) };
+  const env: Record<string, string> = { [CANARY_VARIABLE]: "visible", ...(cache === null ? {} : { DENO_DIR: cache }) };
   for (const name of plan.env) {
     const value = Deno.env.get(name);
     if (value !== undefined) env[name] = value;

@@ -8,7 +8,7 @@ import { canonical } from "../json.ts";
 import type { Change } from "./change.ts";
 import { isPlace } from "./key1.ts";
 import { type FilePlan, pathOf, type Reach, readSet, writeSet } from "./path_sets.ts";
-import type { GateRule, Plan, PortablePath } from "./plan.ts";
+import { type GateRule, isInProject, type Plan, type PortablePath } from "./plan.ts";
 
 /** Patterns that one text names, at most. */
 const MAX_NAMED = 3;
@@ -57,7 +57,7 @@ export function comparePaths(base: Plan, head: Plan): Change[] {
 
 /** Whether rules on files reach outside the project, where sets of paths do not know them. */
 export function reachesOutside({ fs }: Plan): boolean {
-  return [...fs.read, ...fs.write].some(({ root }) => !isProjects(root));
+  return [...fs.read, ...fs.write].some(({ root }) => !isInProject(root));
 }
 
 function compareSide(side: Side, base: Plan, head: Plan): Change[] {
@@ -113,7 +113,7 @@ function isNothing({ setOf, rootsOf, kind }: Side, is: FilePlan, head: Plan): bo
 function lostOutside({ subject, verb, rootsOf }: Side, base: Plan, head: Plan): Change[] {
   if (rootsOf(head).length === 0) return [];
   return rootsOf(base)
-    .filter(({ root, exclude = [] }) => !isProjects(root) && exclude.length > 0)
+    .filter(({ root, exclude = [] }) => !isInProject(root) && exclude.length > 0)
     .filter(({ root }) => !rootsOf(head).some((one) => one.root === root))
     .map(({ root, exclude = [] }) => ({
       kind: "gained",
@@ -243,7 +243,7 @@ function withoutCommon(side: Side, base: Plan, head: Plan): readonly [FilePlan, 
     ...rootsOf(base).filter((root) => !keys[1].has(keyOf(root))),
     ...rootsOf(head).filter((root) => !keys[0].has(keyOf(root))),
   ].map(({ root }) => root);
-  if (differing.some((root) => !isProjects(root))) return [base, head];
+  if (differing.some((root) => !isInProject(root))) return [base, head];
   const places = [new Set(keptOf(base).filter(isPlace)), new Set(keptOf(head).filter(isPlace))] as const;
   const moved = [...places[0].symmetricDifference(places[1])];
   const isTouched = ({ root }: Root) =>
@@ -259,8 +259,4 @@ function withoutCommon(side: Side, base: Plan, head: Plan): readonly [FilePlan, 
 
 function holds(folder: PortablePath, path: PortablePath): boolean {
   return path === folder || path.startsWith(`${folder}/`);
-}
-
-function isProjects(path: PortablePath): boolean {
-  return path === "${project}" || path.startsWith("${project}/");
 }

@@ -12,6 +12,7 @@ import * as v from "valibot";
 import { DataError } from "../errors.ts";
 import { canonical, isJsonObject, pointerPart, utf8Length } from "../json.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
+import { isDay } from "./day.ts";
 import { KEPT_HEADERS, type RawReply } from "./raw_reply.ts";
 import { positionOf, syntaxErrorAt } from "./json_position.ts";
 
@@ -177,12 +178,6 @@ function fault(
     position: { file, ...at },
     ...(cause === undefined ? {} : { cause }),
   });
-}
-
-function isDay(text: string): boolean {
-  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return false;
-  const at = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
 }
 
 /** A URL in any other form would never be asked for, so its answer could only be missed. */

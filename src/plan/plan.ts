@@ -8,8 +8,11 @@ import type { JsonObject } from "../json.ts";
 import type { RequirementKind } from "../authority/requirement.ts";
 import type { Endpoint } from "../tool/define.ts";
 
+/** Every place where agent code can run: from the tightest, the default, to the loosest. */
+export const ISOLATIONS = ["process", "worker", "compartment"] as const;
+
 /** Where agent code runs. */
-export type Isolation = "process" | "worker" | "compartment";
+export type Isolation = typeof ISOLATIONS[number];
 
 /** A path that starts with `${project}`, `${twokey}` or `${state}`, or an absolute path outside of all three. */
 export type PortablePath = string;
@@ -215,6 +218,16 @@ export interface Places {
   readonly twokey: string;
   /** `${state}`: the user's state of this project, outside of it. */
   readonly state: string;
+}
+
+/** Whether the tools of a plan ask the network: not where every answer is recorded, or the cache alone answers. */
+export function asksNetwork({ fixtures, cache }: NetworkPlan): boolean {
+  return fixtures.length === 0 && cache?.mode !== "offline";
+}
+
+/** Whether a portable path lies in the project, or is it. */
+export function isInProject(path: PortablePath): boolean {
+  return path === "${project}" || path.startsWith("${project}/");
 }
 
 /** Makes a portable path absolute. */

@@ -6,6 +6,7 @@
 import { globProblem, makeGlobs } from "../authority/glob.ts";
 import {
   isNamed,
+  LOCK_FILE,
   makeNameFinder,
   PROTECTED_NAMES,
   PROTECTED_PLACES,
@@ -13,7 +14,15 @@ import {
   SECRET_PLACES,
 } from "../authority/names.ts";
 import { isInside, nameOf, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
-import type { Plan, PortablePath, ReadRoot, UnsafeGrant, WriteRoot } from "../plan/plan.ts";
+import { isDay } from "../plan/day.ts";
+import {
+  isInProject,
+  type Plan,
+  type PortablePath,
+  type ReadRoot,
+  type UnsafeGrant,
+  type WriteRoot,
+} from "../plan/plan.ts";
 import { type Check, quote } from "./check.ts";
 
 /** Most places for which key 1 gets a denied read: each costs every operation 0.15 µs. */
@@ -66,7 +75,7 @@ export function planUnsafe(check: Check, fs: Plan["fs"]): UnsafeGrant[] {
     const at = `/unsafe/outside/${index}`;
     const fact = check.path(`${at}/root`, root);
     if (fact === undefined) continue;
-    if (!isDate(expires)) {
+    if (!isDay(expires)) {
       const message = `Cannot use ${check.name(`${at}/expires`)}: ${quote(expires)} is no day of the calendar`;
       check.refuse({ at: `${at}/expires`, code: "policy_bad_date", message, fix: "Write YYYY-MM-DD" });
     } else if (expires < check.facts.today) {
@@ -83,9 +92,8 @@ export function planUnsafe(check: Check, fs: Plan["fs"]): UnsafeGrant[] {
     }
     grants.push({ key: "outside", path: check.portable(fact.path), reason, expires });
   }
-  const isProjects = (path: PortablePath) => path === "${project}" || path.startsWith("${project}/");
   for (const { root, rule } of [...fs.read, ...fs.write]) {
-    if (!isProjects(root) && check.loaded.isOperators(rule)) {
+    if (!isInProject(root) && check.loaded.isOperators(rule)) {
       grants.push({ key: "outside", path: root, reason: "named on the command line", expires: null });
     }
   }
@@ -210,7 +218,7 @@ function protectedPlaces(check: Check, kept: readonly string[]): string[] {
   const { places: { project, twokey, state }, denoDir } = check.facts;
   const places = [
     ...PROTECTED_PLACES.map((place) => resolvePath(project, place)),
-    resolvePath(check.loaded.base, "agent.lock.json"),
+    resolvePath(check.loaded.base, LOCK_FILE),
     ...["src", "mod.ts", "deno.json", "deno.lock"].map((place) => resolvePath(twokey, place)),
     state,
     ...kept,
@@ -277,9 +285,4 @@ function labelled(check: Check, roots: readonly Root[]): [Root, string][] {
 
 function portables(check: Check, paths: readonly string[]): PortablePath[] {
   return paths.map((path) => check.portable(path));
-}
-
-function isDate(text: string): boolean {
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }

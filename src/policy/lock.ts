@@ -4,13 +4,11 @@
  * @module
  */
 import * as v from "valibot";
+import { LOCK_FILE } from "../authority/names.ts";
 import { CreateError, DataError } from "../errors.ts";
 import { digest } from "../json.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { LoadedPolicy } from "./load.ts";
-
-/** The lock's name; it stands in the policy's folder. */
-export const LOCK_FILE = "agent.lock.json";
 
 /** The Deno versions that the escape suite passed on. */
 export const PROVEN_DENO: readonly string[] = ["2.9.6"];

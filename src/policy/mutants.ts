@@ -112,7 +112,7 @@ function ofReads(policy: Policy): Mutant[] {
         policy: replaced(left.length === 0 ? unexcluded : { ...entry, exclude: left }),
       });
     }
-    const parent = parentOf(entry.root);
+    const parent = widerRoot(entry.root);
     if (parent !== undefined) {
       mutants.push({
         what: `the read root "${entry.root}" to "${parent}"`,
@@ -130,7 +130,7 @@ function ofWrites(policy: Policy): Mutant[] {
   const withRoots = (write: typeof roots): Policy => ({ ...policy, fs: { ...policy.fs, write } });
   return roots.flatMap(({ root }, i) => {
     const rule = `/fs/write/${i}`;
-    const parent = parentOf(root);
+    const parent = widerRoot(root);
     const dropped: Mutant = {
       what: `the write root "${root}"`,
       rule,
@@ -165,7 +165,7 @@ function ofRules(policy: Policy): Mutant[] {
 }
 
 /** The folder around a relative root; `undefined` at the top and for paths that lead upwards. */
-function parentOf(root: string): string | undefined {
+function widerRoot(root: string): string | undefined {
   const parts = root.split("/").filter((part) => part !== "" && part !== ".");
   if (root.startsWith("/") || parts.length === 0 || parts[0] === "..") return undefined;
   return parts.slice(0, -1).join("/") || ".";

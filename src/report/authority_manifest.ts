@@ -5,13 +5,13 @@
  */
 import type { JsonObject } from "../json.ts";
 import { isPlace } from "../plan/key1.ts";
-import type { Plan } from "../plan/plan.ts";
+import { asksNetwork, type Plan } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 
 /** The authority of a plan as JSON. Every list is sorted, so equal authority gives equal bytes. */
 export function authorityManifest(plan: Plan): JsonObject {
   const { fs, network, tools } = plan;
-  const recorded = network.fixtures.length > 0 || network.cache?.mode === "offline";
+  const live = asksNetwork(network);
   return {
     version: 1,
     policy: plan.policy.sha256,
@@ -27,7 +27,7 @@ export function authorityManifest(plan: Plan): JsonObject {
     },
     endpoints: sorted(
       Object.entries(tools).flatMap(([tool, { endpoints }]) =>
-        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live: !recorded }))
+        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live }))
       ),
     ),
     recorded_answers: Object.fromEntries(sorted(network.fixtures.map(({ path, sha256 }) => [path, sha256]))),

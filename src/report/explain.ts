@@ -7,6 +7,7 @@ import { describeKeys, KEY_TABLE, maybeKeyRow } from "../authority/keys.ts";
 import type { Position } from "../errors.ts";
 import { type JsonObject, pointerPart } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
+import { isPlace } from "../plan/key1.ts";
 import type { Plan, PlannedTool } from "../plan/plan.ts";
 
 /** Where a value of the policy stands; from the loaded policy. */
@@ -102,7 +103,7 @@ function explainTools(plan: Plan, at: At): Explained[] {
 
 function explainReads(plan: Plan, at: At): Explained[] {
   const tools = namesOf(plan, ({ fs }) => fs === "read");
-  const names = plan.fs.secret.filter((entry) => !/^[$/]/.test(entry)).join(", ");
+  const names = plan.fs.secret.filter((entry) => !isPlace(entry)).join(", ");
   return plan.fs.read.map(({ root, include, exclude, rule }) => ({
     what: [
       root,

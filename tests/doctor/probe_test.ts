@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { KEYED_ACTS } from "../../src/doctor/judge.ts";
-import { ISOLATIONS, probe } from "../../src/doctor/probe.ts";
+import { probe } from "../../src/doctor/probe.ts";
+import { ISOLATIONS } from "../../src/plan/plan.ts";
 import { findBaseSystem } from "../../src/launch/spawn.ts";
 
 const DOCTOR = new URL("../../src/doctor/", import.meta.url).pathname;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CANARY_VARIABLE } from "../../src/host/attest.ts";
+import { CANARY_VARIABLE } from "../../src/plan/key1.ts";
 
 const CHILD = new URL("attest_child.ts", import.meta.url).pathname;
 const REFUSED = ["read", "write", "connect", "spawn", "ffi", "variable"];

@@ -89,7 +89,7 @@ Deno.test("policyFromFlags() refuses flags that need or contradict another one",
   await withProject({}, async (dir) => {
     await assert.rejects(policyFromFlags({ fsReadInclude: ["*"] }, dir), { code: "usage_needs_flag" });
     await assert.rejects(policyFromFlags({ fsReadExclude: ["*"] }, dir), { code: "usage_needs_flag" });
-    await assert.rejects(policyFromFlags({ worker: true, isolation: "process" }, dir), { code: "usage_contradiction" });
+    await assert.rejects(policyFromFlags({ worker: true, isolation: "process" }, dir), { code: "usage_conflict" });
   });
 });
 
