@@ -8,8 +8,9 @@ import { DEFAULT_POLICY } from "../authority/names.ts";
 import { nearest } from "../authority/nearest.ts";
 import { isInside, nameOf, parentOf, pathFrom, relativeTo, resolvePath } from "../authority/path.ts";
 import { CreateError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
+import { TWOKEY_DIR } from "../policy/places.ts";
 import { agentTypes } from "../report/agent_types.ts";
-import { escapeText } from "../report/escape.ts";
+import { escapeText, shellWord } from "../report/escape.ts";
 import { tableLines } from "../report/table.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import manifestsJson from "../tools/manifests.json" with { type: "json" };
@@ -27,9 +28,6 @@ interface Flags {
   readonly force: boolean;
   readonly template?: string;
 }
-
-/** The folder of twokey, as this program was started. */
-const TWOKEY = resolvePath("/", decodeURIComponent(new URL("../..", import.meta.url).pathname));
 
 /** What is to be written, and what is left for a person. */
 interface InitPlan {
@@ -124,8 +122,8 @@ async function isThere(path: string): Promise<boolean> {
 
 /** The path from a project to twokey, as it was started where that leads to the same folder, else the real one. */
 async function fromTarget(target: string): Promise<string> {
-  const real = await Deno.realPath(TWOKEY);
-  const asStarted = pathFrom(target, TWOKEY);
+  const real = await Deno.realPath(TWOKEY_DIR);
+  const asStarted = pathFrom(target, TWOKEY_DIR);
   const leadsThere = await realTarget(resolvePath(target, asStarted)) === real;
   const path = leadsThere ? asStarted : pathFrom(target, real);
   return /^\.{1,2}(\/|$)/.test(path) ? path : `./${path}`;
@@ -150,7 +148,7 @@ async function planInit(
     writes.push({ path, text, before });
   };
   for (const file of template.files) {
-    const shipped = await Deno.readTextFile(`${TWOKEY}/policies/${template.name}/${file}`);
+    const shipped = await Deno.readTextFile(`${TWOKEY_DIR}/policies/${template.name}/${file}`);
     await plan(file, fromTemplate(shipped, { twokey: asUrl(twokey) }));
   }
   await plan("agent.d.ts", agentTypes(manifestsJson as unknown as ToolManifests));
@@ -250,11 +248,6 @@ function mayReplace(names: readonly string[], { json }: Flags): boolean {
 /** The command that starts twokey from a project. */
 function denoRun(twokey: string): string {
   return `deno run -A --no-prompt ${shellWord(`${twokey}/src/cli/main.ts`)}`;
-}
-
-/** Quotes a word for a shell, also that of `deno task`, where it needs it. */
-function shellWord(text: string): string {
-  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The command. */

@@ -9,6 +9,9 @@ import { PLAIN, type Style } from "../report/style.ts";
 
 const ENCODER = new TextEncoder();
 
+/** Goes to the start of a terminal's line and takes away what stands there. */
+export const CLEAR_LINE = "\r\x1b[2K";
+
 /** Colours, as escape codes around a text that is already safe to print. */
 const COLOURED: Style = Object.freeze({
   heading: paint(1),

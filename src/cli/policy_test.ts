@@ -13,7 +13,7 @@ import { PolicyError } from "../policy/policy_error.ts";
 import type { Policy } from "../policy/schema.ts";
 import { escapeText } from "../report/escape.ts";
 import { withoutProject } from "../report/reasons.ts";
-import { err, out, outJson, styleFor } from "./io.ts";
+import { CLEAR_LINE, err, out, outJson, styleFor } from "./io.ts";
 
 /** Mutants that are decided at the same time: each is a run of three processes. */
 const PARALLEL = 2;
@@ -79,12 +79,12 @@ async function survive(loaded: LoadedPolicy, tests: readonly PolicyTest[]): Prom
   const work = async () => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
       const at = total - waiting.length;
-      if (live) err(`\r\x1b[2K  mutant ${at} of ${total}`);
+      if (live) err(`${CLEAR_LINE}  mutant ${at} of ${total}`);
       if (!await isNoticed({ ...loaded, policy: mutant.policy }, tests)) survivors.push({ at, mutant });
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
-  if (live) err("\r\x1b[2K");
+  if (live) err(CLEAR_LINE);
   return survivors.toSorted((a, b) => a.at - b.at).map(({ mutant }) => mutant);
 }
 

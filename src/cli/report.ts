@@ -22,6 +22,7 @@ import {
 } from "../report/github_actions.ts";
 import { escapeText } from "../report/escape.ts";
 import { withoutProject } from "../report/reasons.ts";
+import { CALL_WORDS } from "../report/summary.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { out, outJson } from "./io.ts";
 
@@ -92,14 +93,7 @@ async function readReport(flags: Flags, path: string): Promise<CiReport> {
     error,
     reason: textField(result, "reason"),
     faults: faultsOf(result),
-    calls: [
-      ["ok", numberField(summary, "tool_results") ?? 0],
-      ["denied", count],
-      ["failed", numberField(summary, "tool_errors") ?? 0],
-      ["timed out", numberField(summary, "tool_timeouts") ?? 0],
-      ["invalid", numberField(summary, "tool_invalid_args") ?? 0],
-      ["over budget", numberField(summary, "budget_exceeded") ?? 0],
-    ],
+    calls: CALL_WORDS.map(([word, counter]) => [word, numberField(summary, counter) ?? 0]),
     denials,
     moreDenials: Math.max(0, count - denials.length),
     gained,
