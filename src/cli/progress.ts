@@ -15,7 +15,7 @@ export class Progress {
   readonly #live: boolean;
   #calls = 0;
   #denied = 0;
-  #paintedAt = 0;
+  #paintedAt = -Infinity;
   #painted = false;
 
   constructor({ quiet }: { readonly quiet: boolean }) {
