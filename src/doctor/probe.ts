@@ -16,6 +16,7 @@ import { CANARY_VARIABLE } from "../plan/key1.ts";
 import { type Budgets, type Isolation, ISOLATIONS, type Places } from "../plan/plan.ts";
 import { compileLoaded } from "../policy/compile_loaded.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
+import { TWOKEY_DIR } from "../policy/places.ts";
 import type { AgentReport, BoundedAct, Measured, RawResults, Seen } from "./judge.ts";
 import probeAgentText from "./probe_agent.js" with { type: "text" };
 
@@ -151,8 +152,7 @@ class Prober {
   }
 
   get #places(): Places {
-    const twokey = decodeURIComponent(new URL("../..", import.meta.url).pathname).replace(/\/$/, "");
-    return { project: `${this.#dir}/project`, state: `${this.#dir}/state`, twokey };
+    return { project: `${this.#dir}/project`, state: `${this.#dir}/state`, twokey: TWOKEY_DIR };
   }
 
   async #makeProject(): Promise<LoadedPolicy> {

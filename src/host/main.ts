@@ -9,7 +9,7 @@
 import { auditValue, makeRedactor } from "../audit/redact.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import type { RecordBody } from "../audit/record.ts";
-import { BugError, ControlError, TwokeyError } from "../errors.ts";
+import { BugError, ControlError, EXIT, TwokeyError } from "../errors.ts";
 import { type Gate, makeGate } from "../gate/decide.ts";
 import { type Json, type JsonObject, sha256 as webSha256 } from "../json.ts";
 import type { Isolate, IsolateEvents } from "../isolate/isolate.ts";
@@ -83,9 +83,9 @@ export async function runHost(hostParts: HostParts): Promise<void> {
   if (
     recordsPath === undefined || answersPath === undefined || agentToHost === undefined || hostToAgent === undefined
   ) {
-    return Deno.exit(64);
+    return Deno.exit(EXIT.usage);
   }
-  if (Deno.ppid !== Number(launcherPid)) return Deno.exit(70);
+  if (Deno.ppid !== Number(launcherPid)) return Deno.exit(EXIT.ended);
   const records = openOnce("write", recordsPath);
   const answers = openOnce("read", answersPath);
   const init = JSON.parse(readFirstLine(answers)) as Init;
@@ -168,7 +168,7 @@ async function serve(
   isolate.serve(session).catch(over.reject);
   const end = await over.promise;
   channel.control("end", end as unknown as JsonObject);
-  Deno.exit(0);
+  Deno.exit(EXIT.ok);
 }
 
 /** Says why the host cannot go on, as far as it still can, and ends it. */
@@ -180,7 +180,7 @@ function leave(channel: RecordChannel, error: unknown): never {
   } catch {
     // the launcher is gone as well
   }
-  return Deno.exit(error instanceof TwokeyError ? error.exit : 70);
+  return Deno.exit(error instanceof TwokeyError ? error.exit : EXIT.ended);
 }
 
 /** Text of whatever was thrown: printing it may itself fail. */

@@ -27,6 +27,11 @@ export function escapeText(text: string, { max = Infinity }: EscapeOptions = {})
   return cut.length < text.length ? `${safe}…` : safe;
 }
 
+/** Quotes a word for a POSIX shell, also that of `deno task`, where it needs it. */
+export function shellWord(text: string): string {
+  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 function escapeCharacter(character: string): string {
   switch (character) {
     case "\n":

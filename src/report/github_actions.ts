@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { BugError, EXIT_TABLE, type Position } from "../errors.ts";
+import { BugError, EXIT, EXIT_TABLE, type Position } from "../errors.ts";
 import type { Change } from "../plan/change.ts";
 import { escapeText } from "./escape.ts";
 import { markdownCode, markdownText } from "./markdown.ts";
+import { changeText } from "./policy_diff.ts";
 import { reasonText } from "./reasons.ts";
 
 /** Rows of each table of the summary, at most. */
@@ -93,7 +94,7 @@ export function annotationsOf(report: CiReport): readonly Annotation[] {
   const gained = (report.gained ?? []).map((change): Annotation => ({
     severity: "error",
     title: "authority gained",
-    message: wordsOf(change),
+    message: changeText(change),
     ...(change.position === null ? {} : { position: change.position }),
   }));
   const issues = error === null || gained.length > 0
@@ -111,7 +112,7 @@ export function annotationsOf(report: CiReport): readonly Annotation[] {
     message: [first, ...rest.map((line) => line.trim()), error.fix ?? ""].filter((line) => line !== "").join(". "),
   }];
   const denials = report.denials.filter(({ expected }) => !expected).map((denial): Annotation => ({
-    severity: exit === 77 ? "error" : "warning",
+    severity: exit === EXIT.denied ? "error" : "warning",
     title: "denied",
     message: `${denial.tool}${denial.target === null ? "" : ` ${denial.target}`}: ${reasonText(denial.reason)}${
       denial.allow === null ? "" : `. To allow it: ${denial.allow}`
@@ -190,7 +191,7 @@ function gainLines({ gained, base }: CiReport): string[] {
   const over = `over ${markdownCode(base, { max: MAX_CELL })}`;
   if (gained.length === 0) return [`No authority is gained ${over}.`];
   const rows = gained.slice(0, MAX_ROWS).map((change) => [
-    markdownText(wordsOf(change), { max: MAX_CELL }),
+    markdownText(changeText(change), { max: MAX_CELL }),
     placeOf(change.position).trim(),
   ]);
   return [
@@ -239,8 +240,4 @@ function table(head: readonly string[], rows: readonly (readonly string[])[], mo
 
 function placeOf(position: Position | null): string {
   return position === null ? "" : ` ${markdownCode(`${position.file}:${position.line}`, { max: MAX_CELL })}`;
-}
-
-function wordsOf({ text, example }: Change): string {
-  return example === undefined ? text : `${text}, for example ${example.replace("${project}/", "")}`;
 }

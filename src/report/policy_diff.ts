@@ -30,7 +30,7 @@ export function diffPolicyLines(report: DiffReport, { style = PLAIN }: { readonl
       : change.kind === "changed"
       ? style.dim(word)
       : style.good(word);
-    lines.push(`${marked} ${escapeText(sentenceOf(change))}${at(report, change)}`);
+    lines.push(`${marked} ${escapeText(changeText(change))}${at(report, change)}`);
   }
   lines.push(verdictOf(changes, style));
   return lines;
@@ -40,7 +40,7 @@ export function diffPolicyLines(report: DiffReport, { style = PLAIN }: { readonl
 export function diffPolicyMarkdown(report: DiffReport): string {
   const { base, head, changes } = report;
   const rows = changes.map((change) =>
-    `| ${change.kind} | ${markdownText(sentenceOf(change))} | ${markdownText(at(report, change).trim())} |`
+    `| ${change.kind} | ${markdownText(changeText(change))} | ${markdownText(at(report, change).trim())} |`
   );
   const gained = changes.filter(({ kind }) => kind === "gained").length;
   const sentence = gained > 0
@@ -52,8 +52,8 @@ export function diffPolicyMarkdown(report: DiffReport): string {
   return `### Authority of ${markdownText(head)} compared with ${markdownText(base)}\n\n${sentence}${table}\n`;
 }
 
-/** What was gained has an example, what went away one that no longer holds. */
-function sentenceOf({ kind, text, example }: Change): string {
+/** A change in words. What was gained has an example, what went away one that no longer holds. */
+export function changeText({ kind, text, example }: Change): string {
   if (example === undefined) return text;
   return `${text}, for example ${example.replace("${project}/", "")}${kind === "gained" ? "" : " no longer"}`;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { escapeText } from "../../src/report/escape.ts";
+import { escapeText, shellWord } from "../../src/report/escape.ts";
 
 Deno.test("escapeText() leaves ordinary text of any script alone", () => {
   for (const text of ["", "a b-c_d/e.ts", "äöü € 中文 עברית العربية", "😀"]) assert.equal(escapeText(text), text);
@@ -22,4 +22,10 @@ Deno.test("escapeText() keeps different texts different, and cuts long ones", ()
   assert.equal(escapeText("abcdef", { max: 3 }), "abc…");
   assert.equal(escapeText("abc", { max: 3 }), "abc");
   assert.equal(escapeText("ab😀", { max: 3 }), "ab\\u{d83d}…");
+});
+
+Deno.test("shellWord() quotes what a shell would take apart", () => {
+  assert.equal(shellWord("../twokey/src/cli/main.ts"), "../twokey/src/cli/main.ts");
+  assert.equal(shellWord("it's $HOME"), "'it'\\''s $HOME'");
+  assert.equal(shellWord(""), "''");
 });
