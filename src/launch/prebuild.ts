@@ -18,11 +18,12 @@ const ROOT = decodeURIComponent(new URL("../..", import.meta.url).pathname).repl
 const KEPT_MS = 3_600_000;
 
 /**
- * Builds the files if they are not there. Never fails: without them everything works, and starts more slowly.
+ * Builds the files. Never fails: without them everything works, and starts more slowly.
  *
+ * @param options `onProblem` hears one line where they could not be made.
  * @returns The folder of the files, or `undefined` if they could not be made.
  */
-export async function prebuild(): Promise<string | undefined> {
+export async function prebuild(options: { onProblem?(line: string): void } = {}): Promise<string | undefined> {
   try {
     const folder = prebuiltFolder();
     if (folder === undefined) return undefined;
@@ -37,7 +38,8 @@ export async function prebuild(): Promise<string | undefined> {
     } finally {
       await Deno.remove(work, { recursive: true });
     }
-  } catch {
+  } catch (error) {
+    options.onProblem?.(`Cannot prebuild the command line: ${error instanceof Error ? error.message : error}`);
     return undefined;
   }
 }
@@ -50,7 +52,7 @@ async function build(work: string): Promise<void> {
     await Deno.mkdir(link.slice(0, link.lastIndexOf("/")), { recursive: true });
     await Deno.symlink(`${packages}/${name}/${versionOf(name)}`, link);
   }
-  const { success } = await new Deno.Command(esbuild, {
+  const { success, stderr } = await new Deno.Command(esbuild, {
     args: [
       `${ROOT}/src/cli/app.ts`,
       `${ROOT}/src/host/main.ts`,
@@ -75,12 +77,12 @@ async function build(work: string): Promise<void> {
     ],
     stdin: "null",
     stdout: "null",
-    stderr: "null",
+    stderr: "piped",
     clearEnv: true,
     env: { NODE_PATH: `${work}/node_modules` },
     cwd: work,
   }).output();
-  if (!success) throw new Error("esbuild failed");
+  if (!success) throw new Error(new TextDecoder().decode(stderr).trim().split("\n")[0] ?? "esbuild failed");
   await Deno.chmod(`${work}/out`, 0o700);
   for (const file of Object.values(PREBUILT_FILES)) await Deno.chmod(`${work}/out/${file}`, 0o600);
 }
@@ -100,4 +102,6 @@ async function removeOlder(around: string, folder: string): Promise<void> {
   }
 }
 
-if (import.meta.main) await prebuild();
+if (import.meta.main) {
+  await prebuild({ onProblem: (line) => void Deno.stderr.writeSync(new TextEncoder().encode(`${line}\n`)) });
+}
