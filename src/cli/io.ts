@@ -4,7 +4,7 @@
  * @module
  */
 import { DataError, EXIT, type ExitCode, TwokeyError } from "../errors.ts";
-import { escapeText } from "../report/escape.ts";
+import { escapeJson, escapeText } from "../report/escape.ts";
 import { PLAIN, type Style } from "../report/style.ts";
 
 const ENCODER = new TextEncoder();
@@ -35,9 +35,9 @@ export function err(text: string): void {
   write(Deno.stderr, text);
 }
 
-/** Prints one JSON value on standard output, on one line. */
+/** Prints one JSON value on standard output, on one line. What an agent wrote is in it, so it is safe for a terminal. */
 export function outJson(value: unknown): void {
-  out(`${JSON.stringify(value)}\n`);
+  out(`${escapeJson(JSON.stringify(value))}\n`);
 }
 
 /** The style for a stream: colour only on a terminal, and not where `NO_COLOR` is set. */

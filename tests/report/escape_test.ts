@@ -29,3 +29,15 @@ Deno.test("shellWord() quotes what a shell would take apart", () => {
   assert.equal(shellWord("it's $HOME"), "'it'\\''s $HOME'");
   assert.equal(shellWord(""), "''");
 });
+
+Deno.test("escapeJson() leaves nothing that a terminal obeys or hides, and the same value", () => {
+  const value = {
+    "a\u009b2J": "\u001b[2J\u007f\u0085\u202e\u2066\u200b\u2028\ufeff\u{e0041}",
+    b: ["ü", "\u{1f600}", "\\u202e"],
+  };
+  const json = escapeJson(JSON.stringify(value));
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(json, /[\u0000-\u001f\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/u);
+  assert.ok(json.includes("ü"));
+  assert.deepEqual(JSON.parse(json), value);
+});
