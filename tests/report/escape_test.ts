@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { escapeText, shellWord } from "../../src/report/escape.ts";
+import { escapeJson, escapeText, shellWord } from "../../src/report/escape.ts";
 
 Deno.test("escapeText() leaves ordinary text of any script alone", () => {
   for (const text of ["", "a b-c_d/e.ts", "äöü € 中文 עברית العربية", "😀"]) assert.equal(escapeText(text), text);
