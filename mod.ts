@@ -70,6 +70,7 @@ export type {
   UnsafeGrant,
   WriteRoot,
 } from "./src/plan/plan.ts";
+export { ISOLATIONS } from "./src/plan/plan.ts";
 export type { Key1Options } from "./src/plan/key1.ts";
 export { hostFlags } from "./src/plan/flags.ts";
 export { permissionSet } from "./src/plan/permission_set.ts";

@@ -95,8 +95,10 @@ export class DataError extends TwokeyError {
 
 /** A policy grants more than it may: more than the base of a pull request does. */
 export class AuthorityError extends TwokeyError {
-  override readonly name = "AuthorityError";
-  readonly exit = EXIT.authorityGained;
+  /** `AuthorityError`, for branching where `instanceof` does not reach. */
+  override readonly name: "AuthorityError" = "AuthorityError";
+  /** Exit code 3. */
+  readonly exit: ExitCode = EXIT.authorityGained;
 }
 
 /** An input cannot be read at all. */

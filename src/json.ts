@@ -15,6 +15,36 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
+/** Whether a parsed JSON value is an object: no list, and not `null`. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** One step of a JSON Pointer (RFC 6901), its slash in front. */
+export function pointerPart(key: string | number): string {
+  return "/" + String(key).replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/**
+ * Whether a JSON text nests deeper than `limit` levels, told by the brackets outside of strings: cheaper than a parse,
+ * and nothing deep is ever built.
+ */
+export function nestsDeeper(text: string, limit: number): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (quoted) {
+      if (unit === 0x5c) i++;
+      else if (unit === 0x22) quoted = false;
+    } else if (unit === 0x22) quoted = true;
+    else if (unit === 0x7b || unit === 0x5b) {
+      if (++depth > limit) return true;
+    } else if (unit === 0x7d || unit === 0x5d) depth--;
+  }
+  return false;
+}
+
 /**
  * Prints a JSON value in the one canonical form of RFC 8785: keys sorted by UTF-16 code unit, no white space.
  *
@@ -31,19 +61,12 @@ const ENCODER = new TextEncoder();
 /** Digests bytes, or the UTF-8 bytes of a text, with SHA-256: 64 lower-case hexadecimal digits. */
 export async function sha256(data: Uint8Array<ArrayBuffer> | string): Promise<string> {
   const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
-  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
 /** Digests a JSON value over its canonical text. */
 export function digest(value: unknown): Promise<string> {
   return sha256(canonical(value));
-}
-
-/** Prints bytes as lower-case hexadecimal digits. */
-export function hex(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += byte.toString(16).padStart(2, "0");
-  return text;
 }
 
 /** Where texts are encoded only to be counted. Nothing reads it. */

@@ -3,6 +3,7 @@ import { EXIT_TABLE } from "../src/errors.ts";
 import { compilePolicy } from "../src/launch/prepare.ts";
 import { loadPolicy } from "../src/policy/load.ts";
 import { RESERVED_BLOCKS } from "../src/policy/schema.ts";
+import { withProject } from "./e2e/run_project.ts";
 import { generated } from "./generate.ts";
 import { fillReadme, readmeParts } from "./readme.ts";
 
@@ -137,6 +138,23 @@ Deno.test("every command in the documents exists, with its flags", async () => {
       assert.ok(text.includes(`[${flag}]`), `${line}: no such flag`);
     }
   }
+});
+
+Deno.test("the agent in README.md runs under the policy beside it", async () => {
+  const text = await read("README.md");
+  const [agent = [], policy = []] = [blocksOf(text, ["ts"])[0], blocksOf(text, ["jsonc"])[0]];
+  const files = {
+    "agent.ts": agent.join("\n"),
+    "agent.policy.jsonc": policy.join("\n"),
+    "a.md": "# A\n",
+    "b.txt": "b",
+  };
+  await withProject({ files }, async ({ dir, run }) => {
+    const { code, stderr, records } = await run();
+    assert.equal(code, 0, stderr);
+    assert.equal(await Deno.readTextFile(`${dir}/out/index.txt`), "a.md");
+    assert.deepEqual(records.find(({ type }) => type === "event")?.event, { kind: "indexed", files: 1 });
+  });
 });
 
 /** A line without what differs from run to run, and from lock to lock. */

@@ -10,9 +10,10 @@ import { withoutRegistry } from "../src/tools/supply_chain/npm_registry.ts";
 import { manifestOf, type ToolManifests } from "../src/tool/manifest.ts";
 import { TOOLS } from "../src/tools/registry.ts";
 import { bundleAgent } from "../src/launch/bundle.ts";
-import { compileLoaded } from "../src/policy/compile_file.ts";
+import { compileLoaded } from "../src/policy/compile_loaded.ts";
 import { loadPolicy } from "../src/policy/load.ts";
-import { LOCK_FILE, lockText } from "../src/policy/lock.ts";
+import { LOCK_FILE } from "../src/authority/names.ts";
+import { lockText } from "../src/policy/lock.ts";
 import { policyJsonSchema } from "../src/policy/schema.ts";
 import { fillReadme, readmeParts } from "./readme.ts";
 

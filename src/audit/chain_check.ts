@@ -5,7 +5,7 @@
  */
 import { ascii, holds, holdsText, type LineForm, lineForm, plainString } from "./line_form.ts";
 import type { Block } from "./lines.ts";
-import { GENESIS } from "./record.ts";
+import { GENESIS, OUTCOME_RECORD_TYPES } from "./record.ts";
 
 /**
  * What was done to a log.
@@ -60,16 +60,7 @@ const ENCODER = new TextEncoder();
 const CALL_ID = ENCODER.encode('","call_id":"');
 const TOOL = ENCODER.encode('","tool":"');
 const RUN_END = "run_end";
-
-/** Records that end a call. */
-const OUTCOMES = [
-  "tool_result",
-  "tool_error",
-  "tool_denial",
-  "tool_timeout",
-  "tool_invalid_args",
-  "budget_exceeded",
-] as const;
+const OUTCOMES = [...OUTCOME_RECORD_TYPES];
 
 /** A first bad line whose name depends on what comes after it. */
 interface Suspect {

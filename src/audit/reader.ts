@@ -4,7 +4,7 @@
  * @module
  */
 import { DataError, UsageError } from "../errors.ts";
-import type { Json } from "../json.ts";
+import { isJsonObject, type Json } from "../json.ts";
 import { ChainCheck, type Damage, type InFlight } from "./chain_check.ts";
 import { readBlocks } from "./lines.ts";
 import { GrowingSha256 } from "./sha256.ts";
@@ -81,15 +81,6 @@ function headDamage(check: ChainCheck, head: string): Damage | null {
   return { ...at, kind: "wrong_head", detail: "no record has this head: the log was rewritten, or is of another run" };
 }
 
-/** The error that a broken log is, for a command that needs it whole. */
-export function damageError(path: string, damage: Damage): DataError {
-  const { kind, line, detail } = damage;
-  return new DataError("audit_broken", `Cannot trust the audit log: ${kind} at line ${line}: ${detail}`, {
-    position: { file: path, line, column: 1 },
-    fix: "Take the log from where the run wrote it, and compare its head with the one that the run printed",
-  });
-}
-
 const TYPES: ReadonlySet<string> = new Set([...HOST_RECORD_TYPES, ...LAUNCHER_RECORD_TYPES]);
 
 /**
@@ -129,8 +120,8 @@ function parseRecord(decoder: TextDecoder, bytes: Uint8Array): Record | string |
   } catch (cause) {
     return cause instanceof SyntaxError ? "it is not JSON" : "it is not UTF-8";
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "it is not an object";
-  const { seq, at_ms, run_id, type, prev, hash } = value as { readonly [key: string]: Json };
+  if (!isJsonObject(value)) return "it is not an object";
+  const { seq, at_ms, run_id, type, prev, hash } = value;
   if (typeof type !== "string" || !TYPES.has(type)) return "it has no known type";
   if (typeof prev !== "string" || typeof hash !== "string") return "it has no place in a chain";
   // The envelope stands where the launcher puts it: a second `type` further on must not win over the first.

@@ -49,6 +49,16 @@ export const LAUNCHER_RECORD_TYPES = [
   "run_end",
 ] as const;
 
+/** Types that end a call: each call that has a `tool_call` gets exactly one of them, and so does one that never started. */
+export const OUTCOME_RECORD_TYPES: ReadonlySet<string> = new Set<typeof HOST_RECORD_TYPES[number]>([
+  "tool_result",
+  "tool_error",
+  "tool_timeout",
+  "tool_denial",
+  "tool_invalid_args",
+  "budget_exceeded",
+]);
+
 /** Every record type. */
 export type RecordType = typeof HOST_RECORD_TYPES[number] | typeof LAUNCHER_RECORD_TYPES[number];
 

@@ -69,11 +69,6 @@ export interface ScrubStream {
   end(): string;
 }
 
-/** Builds a {@linkcode ScrubStream} for a redactor. */
-export function scrubStream(redactor: Redactor): ScrubStream {
-  return redactor.stream();
-}
-
 /** What a redactor knows. */
 export interface RedactorOptions {
   /** Field names beside the built-in ones; case, `_` and `-` do not matter. */

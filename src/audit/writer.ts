@@ -4,7 +4,7 @@
  * @module
  */
 import { AuditError } from "../errors.ts";
-import { type Json, type JsonObject, utf8Length } from "../json.ts";
+import { type Json, type JsonObject, nestsDeeper, utf8Length } from "../json.ts";
 import { GENESIS, HOST_RECORD_TYPES, type RecordBody, RESERVED_FIELDS } from "./record.ts";
 
 /** Bytes of one record body, at most; a longer one is refused, and a longer line is not read back. */
@@ -212,7 +212,7 @@ export function checkBody(text: string): RecordBody {
   if (!text.startsWith('{"type":"')) {
     throw new AuditError("audit_body_form", 'Cannot take a record: its text must start with {"type":"');
   }
-  if (!bracketsAtMost(text, MAX_BODY_DEPTH) && depthOf(text) > MAX_BODY_DEPTH) {
+  if (!bracketsAtMost(text, MAX_BODY_DEPTH) && nestsDeeper(text, MAX_BODY_DEPTH)) {
     throw new AuditError("audit_body_depth", `Cannot take a record: it is nested over ${MAX_BODY_DEPTH} levels`);
   }
   const body = parseObject(text);
@@ -251,21 +251,4 @@ function bracketsAtMost(text: string, limit: number): boolean {
     }
   }
   return true;
-}
-
-/** The deepest nesting in a JSON text; read before it is parsed, so that no parser has to survive it. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let quoted = false;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (quoted) {
-      if (unit === 0x5c) i++;
-      else if (unit === 0x22) quoted = false;
-    } else if (unit === 0x22) quoted = true;
-    else if (unit === 0x7b || unit === 0x5b) deepest = Math.max(deepest, ++depth);
-    else if (unit === 0x7d || unit === 0x5d) depth--;
-  }
-  return deepest;
 }

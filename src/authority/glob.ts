@@ -14,7 +14,7 @@ import { hasHiddenCharacter, type TextProblem } from "./path.ts";
 const MAX_PATTERN = 1024;
 
 /** Most components of a pattern: a state for each fits one number, with one before the first and one behind the last. */
-export const MAX_PARTS = 28;
+const MAX_PARTS = 28;
 
 /** Folders at the top of a file system whose name in front of a pattern means that an absolute path was meant. */
 const SYSTEM_FOLDERS = new Set(
@@ -154,16 +154,6 @@ function closure(parts: readonly Part[], states: number): number {
   return closed;
 }
 
-/** Whether a pattern matches a path to its end; a folder that matches does not bring along what lies below it. */
-export function matchesWhole(parts: readonly Part[], path: readonly string[]): boolean {
-  let states = closure(parts, 1);
-  for (const component of path) {
-    states = closure(parts, step(parts, states, component));
-    if (states === 0) return false;
-  }
-  return (states & (1 << parts.length)) !== 0;
-}
-
 /** The states behind one more component. */
 function step(parts: readonly Part[], states: number, component: string): number {
   let next = 0;
@@ -177,7 +167,7 @@ function step(parts: readonly Part[], states: number, component: string): number
 }
 
 /** Greedy matching with one point of return, the latest star: at most the product of both lengths. */
-export function matchAtoms(atoms: readonly Atom[], text: string): boolean {
+function matchAtoms(atoms: readonly Atom[], text: string): boolean {
   let atom = 0;
   let at = 0;
   let starAtom = -1;

@@ -66,16 +66,6 @@ export function parseIpv4(text: string): number | null {
   return value;
 }
 
-/** The special block that an IPv4 address lies in, or `null` for a public one. `address` is canonical. */
-export function specialBlockOf(address: string): SpecialBlock | null {
-  const value = parseIpv4(address);
-  if (value === null) return null;
-  return SPECIAL_IPV4.find(({ cidr }) => {
-    const { first, bits } = parseCidr(cidr);
-    return value >= first && value < first + 2 ** (32 - bits);
-  }) ?? null;
-}
-
 /** Reads `a.b.c.d/bits`. Only for the constants of this module and what is made from them. */
 export function parseCidr(cidr: string): { readonly first: number; readonly bits: number } {
   const [address = "", bits = "32"] = cidr.split("/");

@@ -4,14 +4,20 @@
  * @module
  */
 import { isLiteral, makeGlob } from "./glob.ts";
-import { foldPath } from "./path.ts";
+import { foldPath, nameOf } from "./path.ts";
+
+/** The only policy that is found by name. */
+export const DEFAULT_POLICY = "agent.policy.jsonc";
+
+/** The lock's name; it stands in the policy's folder. */
+export const LOCK_FILE = "agent.lock.json";
 
 /** Names that no tool may write, at any depth below a write root: what other programs obey without asking. */
 export const PROTECTED_NAMES: readonly string[] = Object.freeze([
   ".git",
   ".twokey",
   "*.policy.jsonc",
-  "agent.lock.json",
+  LOCK_FILE,
   "deno.json",
   "deno.jsonc",
   "deno.lock",
@@ -19,13 +25,8 @@ export const PROTECTED_NAMES: readonly string[] = Object.freeze([
 
 /** Places in a project that no tool may write: beside those with a protected name, what a CI service runs. */
 export const PROTECTED_PLACES: readonly string[] = Object.freeze([
-  ".git",
-  ".twokey",
-  "agent.policy.jsonc",
-  "agent.lock.json",
-  "deno.json",
-  "deno.jsonc",
-  "deno.lock",
+  ...PROTECTED_NAMES.filter(isLiteral),
+  DEFAULT_POLICY,
   ".github/workflows",
   ".github/actions",
   ".gitea/workflows",
@@ -43,7 +44,27 @@ export const PROTECTED_PLACES: readonly string[] = Object.freeze([
 ]);
 
 /** Names where secrets are kept: no tool may read them below a read root unless the policy names them. */
-export const SECRET_NAMES: readonly string[] = Object.freeze([".env*", "*.pem", "id_*", ".git/config"]);
+export const SECRET_NAMES: readonly string[] = Object.freeze([
+  ".env*",
+  "*.pem",
+  "*.key",
+  "*.p12",
+  "*.pfx",
+  "*.jks",
+  "*.keystore",
+  "*.kdbx",
+  "id_*",
+  ".ssh",
+  ".aws",
+  ".gnupg",
+  ".netrc",
+  ".npmrc",
+  ".pypirc",
+  ".htpasswd",
+  ".git-credentials",
+  ".docker/config.json",
+  ".git/config",
+]);
 
 /** Places directly below a read root that key 1 denies as well, unless the policy names them; the likeliest first. */
 export const SECRET_PLACES: readonly string[] = Object.freeze([".git/config", ".env", ".env.local"]);
@@ -84,9 +105,9 @@ function makeNameTest(name: string): (component: string) => boolean {
  * name. That is how a policy says that it does mean a file with a secret name.
  */
 export function isNamed(include: readonly string[], relative: string): boolean {
-  const name = relative.slice(relative.lastIndexOf("/") + 1);
+  const name = nameOf(relative);
   return include.some((pattern) => {
     const body = pattern.replace(/\/$/, "");
-    return isLiteral(pattern) && body.slice(body.lastIndexOf("/") + 1) === name && makeGlob(body)(relative);
+    return isLiteral(pattern) && nameOf(body) === name && makeGlob(body)(relative);
   });
 }

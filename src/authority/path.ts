@@ -40,7 +40,7 @@ export function parentOf(path: string): string {
   return slash <= 0 ? "/" : path.slice(0, slash);
 }
 
-/** The last component of an absolute, normal path; `""` for `/`. */
+/** The last component of a normal path; `""` for `/`. */
 export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }

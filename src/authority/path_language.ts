@@ -5,25 +5,29 @@
  *
  * @module
  */
-import { type Atom, parseGlob, type Part } from "./glob.ts";
+import {
+  distinct,
+  type Machine,
+  makeKindOf,
+  makeMachine,
+  type PlacedGlob,
+  SLASH,
+  type States,
+} from "./path_machine.ts";
 
-/** States that are looked at before the question counts as undecided. */
-const MAX_STATES = 60_000;
-
-const SLASH = "/";
-
-/** A pattern below a folder: `["${project}", "src"]` and a glob over what follows. */
-export interface PlacedGlob {
-  readonly root: readonly string[];
-  /** `null` stands for the folder itself and everything below it. */
-  readonly glob: string | null;
-}
+/** Steps of single patterns that are made before the question counts as undecided: a second or two. */
+const MAX_STEPS = 5_000_000;
 
 /** A set of paths: which of the placed patterns a path matches decides whether it belongs. Pure. */
 export interface PathSet {
   readonly globs: readonly PlacedGlob[];
   /** `matched[i]` tells whether the path matches `globs[i]`. */
   has(matched: readonly boolean[]): boolean;
+  /**
+   * What `has` says of every path that goes on from here, where `matched[i]` is `undefined` if that is still open;
+   * `undefined` where it is not settled. Only saves work.
+   */
+  settled?(matched: readonly (boolean | undefined)[]): boolean | undefined;
 }
 
 /** Whether one set holds another. */
@@ -34,175 +38,146 @@ export type Inclusion =
 
 /** Tells whether every path of `inner` is in `outer`. Where that cannot be decided in bounded work, it does not hold. */
 export function includes(outer: PathSet, inner: PathSet): Inclusion {
-  const machines = [...outer.globs, ...inner.globs].map(makeMachine);
+  // both sides mostly have the same patterns: each is walked once
+  const places = new Map<string, number>();
+  const placed: PlacedGlob[] = [];
+  const [outerAt, innerAt] = [outer, inner].map(({ globs }) =>
+    globs.map((glob) => {
+      const key = JSON.stringify(glob);
+      const place = places.get(key) ?? placed.push(glob) - 1;
+      places.set(key, place);
+      return place;
+    })
+  ) as [number[], number[]];
+  const machines = placed.map(makeMachine);
   const alphabet = alphabetOf(machines);
-  const cut = outer.globs.length;
-  const start = machines.map((machine) => machine.start);
-  const seen = new Set<string>([keyOf(start, true)]);
-  const queue: { states: readonly bigint[]; atStart: boolean; path: string }[] = [
+  const slash = alphabet.length - 1;
+  const walkers = machines.map((machine) => new Walker(machine, alphabet));
+  const isWitness = (states: readonly number[]): boolean => {
+    const matched = walkers.map((walker, i) => walker.accepts(states[i] ?? 0));
+    const pick = (at: readonly number[]) => at.map((place) => matched[place] ?? false);
+    return inner.has(pick(innerAt)) && !outer.has(pick(outerAt));
+  };
+  const isOver = (states: readonly number[]): boolean => {
+    const fixed = walkers.map((walker, i) => walker.fixed(states[i] ?? 0));
+    const pick = (at: readonly number[]) => at.map((place) => fixed[place]);
+    return inner.settled?.(pick(innerAt)) === false || outer.settled?.(pick(outerAt)) === true;
+  };
+  const start = walkers.map(() => 0);
+  const seen = new Set<string>([`${start.join()} /`]);
+  const queue: { states: readonly number[]; atStart: boolean; path: string }[] = [
     { states: start, atStart: true, path: "" },
   ];
+  let steps = 0;
   for (let at = 0; at < queue.length; at++) {
     const { states, atStart, path } = queue[at] ?? { states: [], atStart: true, path: "" };
-    if (!atStart) {
-      const matched = machines.map((machine, i) => machine.accepts(states[i] ?? 0n));
-      if (inner.has(matched.slice(cut)) && !outer.has(matched.slice(0, cut))) return { holds: false, witness: path };
-    }
-    for (const symbol of alphabet) {
+    if (!atStart && isWitness(states)) return { holds: false, witness: legible(path, walkers, isWitness) };
+    // any other symbol leads where the first one does, which no pattern names
+    const symbols = new Set([0, slash]);
+    for (const [i, walker] of walkers.entries()) for (const symbol of walker.odd(states[i] ?? 0)) symbols.add(symbol);
+    for (const symbol of symbols) {
       // a component is never empty, so a path neither starts with a slash nor has two in a row
-      if (symbol === SLASH && atStart) continue;
-      const next = machines.map((machine, i) => machine.step(states[i] ?? 0n, symbol));
-      const key = keyOf(next, symbol === SLASH);
+      if (symbol === slash && atStart) continue;
+      steps += walkers.length;
+      if (steps > MAX_STEPS) return { holds: false };
+      const next = walkers.map((walker, i) => walker.step(states[i] ?? 0, symbol));
+      const key = symbol === slash ? `${next.join()} /` : next.join();
       if (seen.has(key)) continue;
-      if (seen.size >= MAX_STATES) return { holds: false };
       seen.add(key);
-      queue.push({ states: next, atStart: symbol === SLASH, path: path + symbol });
+      if (!isOver(next)) queue.push({ states: next, atStart: symbol === slash, path: path + (alphabet[symbol] ?? "") });
     }
   }
   return { holds: true };
 }
 
-function keyOf(states: readonly bigint[], atStart: boolean): string {
-  return `${atStart}|${states.join(",")}`;
+/** The shortest witness may be `src/q` or `.md`, where `src/example` and `example.md` are as good and read better. */
+function legible(path: string, walkers: readonly Walker[], isWitness: (states: readonly number[]) => boolean): string {
+  const slash = path.lastIndexOf("/") + 1;
+  const [folder, name] = [path.slice(0, slash), path.slice(slash)];
+  if (name.length > 1 && !name.startsWith(".")) return path;
+  const nicer = `${folder}example${name.startsWith(".") ? name : ""}`;
+  return isWitness(walkers.map((walker) => walker.walk(nicer))) ? nicer : path;
 }
 
-/** One pattern as a non-deterministic automaton over characters; a set of its states is a bit field. */
-interface Machine {
-  readonly start: bigint;
-  readonly atoms: readonly Atom[];
-  step(states: bigint, symbol: string): bigint;
-  accepts(states: bigint): boolean;
-}
+/** A machine with its sets of states numbered as they are met; the start is 0. */
+class Walker {
+  readonly #machine: Machine;
+  /** Symbols that the machine does not tell apart have one representative: `#kinds[#kindOf[symbol]]`. */
+  readonly #kinds: readonly string[];
+  readonly #kindOf: readonly number[];
+  readonly #numbers = new Map<string, number>();
+  readonly #met: { readonly set: States; readonly accepts: boolean; readonly fixed: boolean | undefined }[] = [];
+  readonly #steps: number[][] = [];
+  readonly #odd: (readonly number[])[] = [];
 
-/** What a state waits for, and where it goes. */
-interface State {
-  /** On one character of a component. */
-  readonly on?: { readonly atom: Atom; readonly to: number };
-  /** On the slash that ends a component. */
-  readonly slash?: number;
-  /** Without reading anything. */
-  readonly free?: readonly number[];
-  /** Whether a path that ends here belongs. */
-  readonly accept?: boolean;
-}
-
-function makeMachine({ root, glob }: PlacedGlob): Machine {
-  const parsed = glob === null ? { parts: [], folderOnly: false } : parseGlob(glob);
-  // a pattern that is none matches nothing
-  if (parsed === null) return { start: 0n, atoms: [], step: () => 0n, accepts: () => false };
-  const literal = (text: string): Part => ({ atoms: [...text].map((char) => ({ literal: char })) });
-  const parts: Part[] = [...root.map(literal), ...parsed.parts];
-  const states = build(parts, parsed.folderOnly);
-  const closures = states.map((_, i) => closureOf(states, i));
-  return {
-    start: closures[0] ?? 0n,
-    atoms: parts.flatMap((part) => typeof part === "string" ? [] : part.atoms),
-    step(set, symbol) {
-      let next = 0n;
-      for (const [i, { on, slash }] of states.entries()) {
-        if ((set & (1n << BigInt(i))) === 0n) continue;
-        if (symbol === SLASH) {
-          if (slash !== undefined) next |= closures[slash] ?? 0n;
-        } else if (on !== undefined && fits(on.atom, symbol)) next |= closures[on.to] ?? 0n;
-      }
-      return next;
-    },
-    accepts: (set) => states.some(({ accept }, i) => accept === true && (set & (1n << BigInt(i))) !== 0n),
-  };
-}
-
-/**
- * Lays a pattern out as states. Behind the last component lies a tail that takes everything: who matches a folder
- * matches all below it.
- */
-function build(parts: readonly Part[], folderOnly: boolean): State[] {
-  const states: State[] = [];
-  const add = (state: State = {}): number => states.push(state) - 1;
-  const set = (at: number, state: State): void => void (states[at] = { ...states[at], ...state });
-  let at = add();
-  for (const [index, part] of parts.entries()) {
-    const last = index === parts.length - 1;
-    if (part === "folders") {
-      // any number of whole components, each with its slash
-      const inside = add();
-      set(inside, { on: { atom: "one", to: inside }, slash: at });
-      const ahead = add();
-      const into = add({ on: { atom: "one", to: inside } });
-      set(at, { free: [into, ahead] });
-      at = ahead;
-      continue;
-    }
-    const end = add();
-    if (part === "any") {
-      set(at, { on: { atom: "one", to: end } });
-      set(end, { on: { atom: "one", to: end } });
-    } else layAtoms({ states, add, set }, part.atoms, at, end);
-    const next = add();
-    set(end, { slash: next, ...(last && !folderOnly ? { accept: true } : {}) });
-    at = next;
+  constructor(machine: Machine, alphabet: readonly string[]) {
+    this.#machine = machine;
+    const kinds = new Map<string, number>();
+    const representatives: string[] = [];
+    const kindOf = makeKindOf(distinct(machine.atoms));
+    this.#kindOf = alphabet.map((symbol) => {
+      const kind = symbol === SLASH ? SLASH : kindOf(symbol);
+      const known = kinds.get(kind) ?? representatives.push(symbol) - 1;
+      kinds.set(kind, known);
+      return known;
+    });
+    this.#kinds = representatives;
+    this.#number(machine.start);
   }
-  // the tail: at least one more component
-  const tail = add();
-  set(at, { on: { atom: "one", to: tail } });
-  set(tail, { on: { atom: "one", to: tail }, slash: at, accept: true });
-  return states;
-}
 
-interface Layout {
-  readonly states: State[];
-  add(state?: State): number;
-  set(at: number, state: State): void;
-}
-
-function layAtoms({ add, set, states }: Layout, atoms: readonly Atom[], from: number, end: number): void {
-  let at = from;
-  const steps = atoms.filter((atom) => atom !== "star").length;
-  let step = 0;
-  for (const atom of atoms) {
-    if (atom === "star") {
-      // a star loops where it stands; a state of its own keeps the loop out of what came before
-      const loop = add();
-      set(loop, { on: { atom: "one", to: loop } });
-      set(at, { free: [...states[at]?.free ?? [], loop] });
-      const ahead = add();
-      set(loop, { free: [ahead] });
-      set(at, { free: [...states[at]?.free ?? [], ahead] });
-      at = ahead;
-      continue;
-    }
-    step++;
-    const to = add();
-    set(at, { on: { atom, to } });
-    at = to;
+  accepts(state: number): boolean {
+    return this.#met[state]?.accepts ?? false;
   }
-  set(at, { free: [...states[at]?.free ?? [], end] });
-  if (steps !== step) throw new RangeError("the layout of a pattern lost an atom");
-}
 
-function closureOf(states: readonly State[], from: number): bigint {
-  let set = 0n;
-  const stack = [from];
-  for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-    const bit = 1n << BigInt(at);
-    if ((set & bit) !== 0n) continue;
-    set |= bit;
-    stack.push(...states[at]?.free ?? []);
+  fixed(state: number): boolean | undefined {
+    return this.#met[state]?.fixed;
   }
-  return set;
+
+  step(state: number, symbol: number): number {
+    return this.#row(state)[this.#kindOf[symbol] ?? 0] ?? 0;
+  }
+
+  /** The symbols that lead elsewhere than the first one does. */
+  odd(state: number): readonly number[] {
+    const known = this.#odd[state];
+    if (known !== undefined) return known;
+    const row = this.#row(state);
+    const usual = row[this.#kindOf[0] ?? 0];
+    const odd = this.#kindOf.flatMap((kind, symbol) => row[kind] === usual ? [] : [symbol]);
+    this.#odd[state] = odd;
+    return odd;
+  }
+
+  walk(path: string): number {
+    let set = this.#machine.start;
+    for (let i = 0; i < path.length; i++) set = this.#machine.step(set, path.charAt(i));
+    return this.#number(set);
+  }
+
+  #row(state: number): readonly number[] {
+    const known = this.#steps[state];
+    if (known !== undefined) return known;
+    const set = this.#met[state]?.set ?? [];
+    const row = this.#kinds.map((symbol) => this.#number(this.#machine.step(set, symbol)));
+    this.#steps[state] = row;
+    return row;
+  }
+
+  #number(set: States): number {
+    const key = set.join();
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.#met.push({ set, accepts: this.#machine.accepts(set), fixed: this.#machine.fixed(set) }) - 1;
+    this.#numbers.set(key, number);
+    return number;
+  }
 }
 
-function fits(atom: Atom, symbol: string): boolean {
-  if (atom === "one" || atom === "star") return true;
-  if ("literal" in atom) return atom.literal === symbol;
-  const unit = symbol.charCodeAt(0);
-  return atom.ranges.some(([low, high]) => unit >= low && unit <= high) !== atom.negated;
-}
-
-/** One character of each kind that the patterns tell apart, one that none of them names, and the slash. */
+/** One character of each kind that the patterns tell apart: first one that none of them names, last the slash. */
 function alphabetOf(machines: readonly Machine[]): readonly string[] {
+  const atoms = distinct(machines.flatMap((machine) => machine.atoms));
   const points = new Set<number>();
-  for (const atom of machines.flatMap(({ atoms }) => atoms)) {
-    if (atom === "one" || atom === "star") continue;
+  for (const atom of atoms) {
     if ("literal" in atom) points.add(atom.literal.charCodeAt(0));
     else {
       for (const [low, high] of atom.ranges) {
@@ -213,5 +188,11 @@ function alphabetOf(machines: readonly Machine[]): readonly string[] {
   points.delete(SLASH.charCodeAt(0));
   const other = "xyzabcdefghijklmnopqrstuvw0123456789".split("").find((char) => !points.has(char.charCodeAt(0))) ??
     "\u00b7";
-  return [...[...points].map((point) => String.fromCharCode(point)), other, SLASH];
+  const kindOf = makeKindOf(atoms);
+  const kinds = new Map<string, string>();
+  for (const symbol of [other, ...[...points].map((point) => String.fromCharCode(point))]) {
+    const kind = kindOf(symbol);
+    if (!kinds.has(kind)) kinds.set(kind, symbol);
+  }
+  return [...kinds.values(), SLASH];
 }

@@ -7,15 +7,13 @@ import { buildCommand } from "@stricli/core";
 import { examinationJson, examine } from "../doctor/examine.ts";
 import { EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
-import { err, out, outJson, styleFor } from "./io.ts";
+import { CLEAR_LINE, err, out, outJson, styleFor } from "./io.ts";
 
 interface Flags {
   readonly json: boolean;
   readonly human: boolean;
   readonly project?: string;
 }
-
-const CLEAR_LINE = "\r\x1b[2K";
 
 async function runDoctor({ json, human, project }: Flags): Promise<ExitCode> {
   if (json && human) throw new UsageError("usage_conflict", "Cannot use --json with --human: name one of them");

@@ -6,7 +6,7 @@
 import { isDenialCode } from "../authority/denial_codes.ts";
 import { EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { suggest } from "../gate/suggest.ts";
-import type { JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { type CallDecision, decideCalls } from "../launch/decisions.ts";
 import { type CompiledPolicy, compilePolicy, MANIFESTS } from "../launch/prepare.ts";
 import { loadPolicy } from "../policy/load.ts";
@@ -54,10 +54,10 @@ function parseArgs(text: string): JsonObject {
   } catch {
     throw new UsageError("usage_json", "Cannot explain the call: its arguments are not JSON");
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isJsonObject(value)) {
     throw new UsageError("usage_json", "Cannot explain the call: its arguments must be a JSON object");
   }
-  return value as JsonObject;
+  return value;
 }
 
 /** The smallest line that would turn the decision round; `null` where none may. */

@@ -6,8 +6,9 @@
 import type { JsonObject } from "../json.ts";
 import { lookAtPolicy, rememberPolicy } from "../launch/first_sight.ts";
 import type { PreparedRun } from "../launch/prepare.ts";
-import type { Change } from "../plan/compare.ts";
+import type { Change } from "../plan/change.ts";
 import { escapeText } from "../report/escape.ts";
+import { changeText } from "../report/policy_diff.ts";
 import { canAsk, confirmed, DeclinedError } from "./confirm.ts";
 import { err, styleFor } from "./io.ts";
 
@@ -33,7 +34,7 @@ export async function atFirstSight(
     if (!options.json && canAsk() && !confirmed("Run it?")) throw new DeclinedError("Cannot run: nobody agreed to it");
   }
   if (!known) await rememberPolicy(prepared);
-  return { first_sight: { first, gained: gained.slice(0, MAX_GAINS).map(wordsOf) } };
+  return { first_sight: { first, gained: gained.slice(0, MAX_GAINS).map(changeText) } };
 }
 
 function noticeLines({ loaded, plan }: PreparedRun, gained: readonly Change[], first: boolean): string[] {
@@ -46,12 +47,8 @@ function noticeLines({ loaded, plan }: PreparedRun, gained: readonly Change[], f
     : `the policy ${name} gains more than when it last ran here`;
   const lines = gained.slice(0, MAX_GAINS).map((change) => {
     const { line } = loaded.positionOf(change.rule);
-    return `  ${style.warn("gained")}  ${escapeText(wordsOf(change), { max: 300 })}   [line ${line}]`;
+    return `  ${style.warn("gained")}  ${escapeText(changeText(change), { max: 300 })}   [line ${line}]`;
   });
   const more = gained.length - lines.length;
   return [style.heading(head), ...lines, ...(more > 0 ? [`  and ${more} more`] : [])];
-}
-
-function wordsOf({ text, example }: Change): string {
-  return example === undefined ? text : `${text}, for example ${example.replace("${project}/", "")}`;
 }

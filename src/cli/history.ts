@@ -4,6 +4,7 @@
  * @module
  */
 import { buildCommand } from "@stricli/core";
+import { parentOf } from "../authority/path.ts";
 import { EXIT, type ExitCode, InputError } from "../errors.ts";
 import { history } from "../replay/history.ts";
 import { escapeText } from "../report/escape.ts";
@@ -32,7 +33,7 @@ async function listRuns({ json, limit, runsDir }: Flags, project?: string): Prom
 async function folderOf(word: string): Promise<string> {
   try {
     const path = await Deno.realPath(word);
-    return (await Deno.stat(path)).isDirectory ? path : path.slice(0, Math.max(path.lastIndexOf("/"), 1));
+    return (await Deno.stat(path)).isDirectory ? path : parentOf(path);
   } catch (cause) {
     const what = cause instanceof Deno.errors.NotFound ? "it does not exist" : "it cannot be reached";
     throw new InputError("history_unreadable", `Cannot list the runs of "${escapeText(word)}": ${what}`, { cause });

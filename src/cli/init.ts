@@ -4,11 +4,13 @@
  * @module
  */
 import { buildCommand } from "@stricli/core";
+import { DEFAULT_POLICY } from "../authority/names.ts";
 import { nearest } from "../authority/nearest.ts";
-import { nameOf, parentOf, pathFrom, resolvePath } from "../authority/path.ts";
+import { isInside, nameOf, parentOf, pathFrom, relativeTo, resolvePath } from "../authority/path.ts";
 import { CreateError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
+import { TWOKEY_DIR } from "../policy/places.ts";
 import { agentTypes } from "../report/agent_types.ts";
-import { escapeText } from "../report/escape.ts";
+import { escapeText, shellWord } from "../report/escape.ts";
 import { tableLines } from "../report/table.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import manifestsJson from "../tools/manifests.json" with { type: "json" };
@@ -17,6 +19,7 @@ import { canAsk, confirmed } from "./confirm.ts";
 import { addToConfig, type ConfigEntry } from "./deno_config.ts";
 import { out, outJson, styleFor } from "./io.ts";
 import { fromTemplate, type Template, TEMPLATES } from "./templates.ts";
+import { WORKFLOW_FILE, workflowFor } from "./workflow.ts";
 import { type PlannedWrite, writeFiles } from "./write_files.ts";
 
 interface Flags {
@@ -25,9 +28,6 @@ interface Flags {
   readonly force: boolean;
   readonly template?: string;
 }
-
-/** The folder of twokey, as this program was started. */
-const TWOKEY = resolvePath("/", decodeURIComponent(new URL("../..", import.meta.url).pathname));
 
 /** What is to be written, and what is left for a person. */
 interface InitPlan {
@@ -69,6 +69,7 @@ async function init(flags: Flags, dir?: string): Promise<ExitCode> {
   if (target !== await Deno.realPath(".")) out(`  enter the project              cd ${shellWord(dir ?? ".")}\n`);
   out("  run the agent                  deno task agent\n");
   out(`  see what the policy grants     ${run} policy explain\n`);
+  out(`  test the policy                ${run} policy test\n`);
   out(`  pin what was reviewed, for CI  ${run} policy lock\n`);
   return EXIT.ok;
 }
@@ -121,8 +122,8 @@ async function isThere(path: string): Promise<boolean> {
 
 /** The path from a project to twokey, as it was started where that leads to the same folder, else the real one. */
 async function fromTarget(target: string): Promise<string> {
-  const real = await Deno.realPath(TWOKEY);
-  const asStarted = pathFrom(target, TWOKEY);
+  const real = await Deno.realPath(TWOKEY_DIR);
+  const asStarted = pathFrom(target, TWOKEY_DIR);
   const leadsThere = await realTarget(resolvePath(target, asStarted)) === real;
   const path = leadsThere ? asStarted : pathFrom(target, real);
   return /^\.{1,2}(\/|$)/.test(path) ? path : `./${path}`;
@@ -147,13 +148,36 @@ async function planInit(
     writes.push({ path, text, before });
   };
   for (const file of template.files) {
-    const shipped = await Deno.readTextFile(`${TWOKEY}/policies/${template.name}/${file}`);
+    const shipped = await Deno.readTextFile(`${TWOKEY_DIR}/policies/${template.name}/${file}`);
     await plan(file, fromTemplate(shipped, { twokey: asUrl(twokey) }));
   }
   await plan("agent.d.ts", agentTypes(manifestsJson as unknown as ToolManifests));
+  const repository = await repositoryOf(target);
+  const workflow = workflowFor({ policy: DEFAULT_POLICY, twokey: await insideOf(repository, target, twokey) });
+  if (repository === target) await plan(WORKFLOW_FILE, workflow.text);
   writes.push(...await planIgnore(target));
   const config = await planConfig(target, twokey);
-  return { writes: [...writes, ...config.writes], conflicts, todo: config.todo };
+  const todo = repository === target ? workflow.todo : [
+    `for CI, run the action .github/actions/agent of twokey in a workflow of "${
+      escapeText(repository)
+    }", with policy: ${pathFrom(repository, target)}/${DEFAULT_POLICY}`,
+  ];
+  return { writes: [...writes, ...config.writes], conflicts, todo: [...config.todo, ...todo] };
+}
+
+/** The folder that is a git repository at or above the project; the project itself where there is none yet. */
+async function repositoryOf(target: string): Promise<string> {
+  for (let at = target;; at = parentOf(at)) {
+    if (await isThere(`${at}/.git`)) return at;
+    if (at === "/") return target;
+  }
+}
+
+/** The path of twokey in the repository; `null` where a checkout of the repository would not hold it. */
+async function insideOf(repository: string, target: string, twokey: string): Promise<string | null> {
+  const path = resolvePath(target, twokey);
+  const real = await Deno.realPath(path).catch(() => path);
+  return isInside(repository, path) && real === path ? relativeTo(repository, path) : null;
 }
 
 /** The runner's folder holds logs of what agents did: git leaves it out. */
@@ -192,9 +216,12 @@ async function planConfig(
 /** Text of a file; `null` where there is none. Anything but a regular file of UTF-8 is in the way. */
 async function readPlain(path: string, name: string): Promise<string | null> {
   try {
-    const folder = parentOf(path);
-    if (name.includes("/") && await isThere(folder) && !(await Deno.lstat(folder)).isDirectory) {
-      throw new CreateError("init_in_the_way", `Cannot write "${name}": its folder is a link or a file`);
+    let folder = path;
+    for (const _ of name.split("/").slice(1)) {
+      folder = parentOf(folder);
+      if (await isThere(folder) && !(await Deno.lstat(folder)).isDirectory) {
+        throw new CreateError("init_in_the_way", `Cannot write "${name}": its folder is a link or a file`);
+      }
     }
     if (!(await Deno.lstat(path)).isFile) {
       throw new CreateError("init_in_the_way", `Cannot write "${name}": a link or folder of that name is in the way`);
@@ -223,19 +250,14 @@ function denoRun(twokey: string): string {
   return `deno run -A --no-prompt ${shellWord(`${twokey}/src/cli/main.ts`)}`;
 }
 
-/** Quotes a word for a shell, also that of `deno task`, where it needs it. */
-function shellWord(text: string): string {
-  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
 /** The command. */
 export const initCommand = buildCommand<Flags, [string?], Context>({
   docs: {
     brief: "Start a project from a template",
     fullDescription: [
-      "Writes a policy, an agent, its types for editors (agent.d.ts), the task `agent` into deno.json and a line into",
-      ".gitignore. Never replaces a file without --force: on a terminal it asks, elsewhere it is exit 73 and nothing is",
-      "written. In a deno.json that is there, entries are added and all else stays as it is.",
+      "Writes a policy, an agent, its types for editors (agent.d.ts), a workflow for GitHub Actions, the task `agent` into",
+      "deno.json and a line into .gitignore. Never replaces a file without --force: on a terminal it asks, elsewhere it is",
+      "exit 73 and nothing is written. In a deno.json that is there, entries are added and all else stays as it is.",
       "",
       "EXAMPLES",
       "  twokey init",

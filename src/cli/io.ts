@@ -4,10 +4,13 @@
  * @module
  */
 import { DataError, EXIT, type ExitCode, TwokeyError } from "../errors.ts";
-import { escapeText } from "../report/escape.ts";
+import { escapeJson, escapeText } from "../report/escape.ts";
 import { PLAIN, type Style } from "../report/style.ts";
 
 const ENCODER = new TextEncoder();
+
+/** Goes to the start of a terminal's line and takes away what stands there. */
+export const CLEAR_LINE = "\r\x1b[2K";
 
 /** Colours, as escape codes around a text that is already safe to print. */
 const COLOURED: Style = Object.freeze({
@@ -32,9 +35,9 @@ export function err(text: string): void {
   write(Deno.stderr, text);
 }
 
-/** Prints one JSON value on standard output, on one line. */
+/** Prints one JSON value on standard output, on one line. What an agent wrote is in it, so it is safe for a terminal. */
 export function outJson(value: unknown): void {
-  out(`${JSON.stringify(value)}\n`);
+  out(`${escapeJson(JSON.stringify(value))}\n`);
 }
 
 /** The style for a stream: colour only on a terminal, and not where `NO_COLOR` is set. */
@@ -66,7 +69,7 @@ export function reportError(error: unknown, options: { readonly json: boolean })
 }
 
 /** The fields of an error for programs. */
-export function errorJson(error: TwokeyError): Record<string, unknown> {
+function errorJson(error: TwokeyError): Record<string, unknown> {
   const { code, message, exit } = error;
   if (!(error instanceof DataError)) return { code, message, exit };
   const { position, fix } = error;

@@ -4,6 +4,7 @@
  * @module
  */
 import { buildCommand, buildRouteMap } from "@stricli/core";
+import { LOCK_FILE } from "../authority/names.ts";
 import { EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { type CompiledPolicy, compilePolicy } from "../launch/prepare.ts";
 import { loadPolicy } from "../policy/load.ts";
@@ -104,7 +105,7 @@ interface LockFlags extends JsonOnly {
 }
 
 async function lock({ check, json }: LockFlags, path?: string): Promise<ExitCode> {
-  const [{ prepareRun }, { assertLocked, writeLock, LOCK_FILE }] = await Promise.all([
+  const [{ prepareRun }, { assertLocked, writeLock }] = await Promise.all([
     import("../launch/prepare.ts"),
     import("../policy/lock.ts"),
   ]);

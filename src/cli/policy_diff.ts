@@ -3,15 +3,18 @@
  *
  * @module
  */
-import { isInside } from "../authority/path.ts";
-import { DataError, EXIT, type ExitCode, UsageError } from "../errors.ts";
+import { LOCK_FILE } from "../authority/names.ts";
+import { isInside, parentOf } from "../authority/path.ts";
+import { DataError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
 import { compilePolicy, MANIFESTS } from "../launch/prepare.ts";
-import { type Change, comparePlans } from "../plan/compare.ts";
+import type { Change } from "../plan/change.ts";
+import { comparePlans } from "../plan/compare.ts";
 import type { Plan } from "../plan/plan.ts";
-import { compileLoaded } from "../policy/compile_file.ts";
+import { compileLoaded } from "../policy/compile_loaded.ts";
 import { openRevision } from "../policy/git_revision.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
 import { loadAt } from "../policy/load_at.ts";
+import { parseLock } from "../policy/lock.ts";
 import { diffPolicyLines, diffPolicyMarkdown, type DiffReport } from "../report/policy_diff.ts";
 import { out, outJson, styleFor } from "./io.ts";
 import { findDefaultPolicy } from "./policy_flags.ts";
@@ -87,15 +90,19 @@ async function workTree(path: string): Promise<Side> {
   return { name: "the work tree", loaded, plan };
 }
 
-/** Path of a policy that need not exist any more in the work tree. */
+/** Path of a policy that need not exist any more in the work tree; its folder does. */
 async function realPolicy(path: string): Promise<string> {
   const slash = path.lastIndexOf("/");
   const folder = slash < 0 ? "." : path.slice(0, slash) || "/";
-  return `${await Deno.realPath(folder)}/${path.slice(slash + 1)}`;
+  try {
+    return `${await Deno.realPath(folder)}/${path.slice(slash + 1)}`;
+  } catch (cause) {
+    throw new InputError("policy_missing", `Cannot compare "${path}": there is no such folder`, { cause });
+  }
 }
 
 async function atRevision(name: string, file: string): Promise<Side> {
-  const revision = await openRevision(file.slice(0, file.lastIndexOf("/")), name);
+  const revision = await openRevision(parentOf(file), name);
   try {
     if (!isInside(revision.top, file)) {
       throw new DataError("git_outside", `Cannot read "${name}": the policy lies outside of the repository`);
@@ -108,10 +115,22 @@ async function atRevision(name: string, file: string): Promise<Side> {
       view: revision.view,
       nowMs: 0,
     });
-    return { name, loaded, plan };
+    return { name, loaded, plan: await withLockedTools(plan, () => revision.readText(`${loaded.base}/${LOCK_FILE}`)) };
   } finally {
     revision.close();
   }
+}
+
+/** The tools as they were when the revision was locked: this twokey may be another one, with other definitions. */
+async function withLockedTools(plan: Plan, readText: () => Promise<string | undefined>): Promise<Plan> {
+  const text = await readText();
+  if (text === undefined) return plan;
+  const { tools: locked } = parseLock(text);
+  const tools = Object.entries(plan.tools).map(([name, tool]) => {
+    const manifest = Object.hasOwn(locked, name) ? locked[name] : undefined;
+    return [name, manifest === undefined ? tool : { ...tool, manifest }] as const;
+  });
+  return { ...plan, tools: Object.fromEntries(tools) };
 }
 
 async function isFile(path: string): Promise<boolean> {

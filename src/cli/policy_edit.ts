@@ -4,13 +4,15 @@
  *
  * @module
  */
+import { LOCK_FILE } from "../authority/names.ts";
 import { nameOf } from "../authority/path.ts";
 import { CreateError, DataError, EXIT, type ExitCode } from "../errors.ts";
 import { compilePolicy } from "../launch/prepare.ts";
-import { type Change, comparePlans } from "../plan/compare.ts";
+import type { Change } from "../plan/change.ts";
+import { comparePlans } from "../plan/compare.ts";
 import { editPolicy, type PolicyEdit } from "../policy/edit.ts";
 import { type LoadedPolicy, loadPolicy, parsePolicy } from "../policy/load.ts";
-import { findLock, LOCK_FILE } from "../policy/lock.ts";
+import { findLock } from "../policy/lock.ts";
 import { PolicyError, type PolicyIssue, refuse } from "../policy/policy_error.ts";
 import type { Policy } from "../policy/schema.ts";
 import { escapeText } from "../report/escape.ts";

@@ -6,9 +6,9 @@
 import { buildCommand, type Command } from "@stricli/core";
 import { nearest } from "../authority/nearest.ts";
 import { type ExitCode, UsageError } from "../errors.ts";
-import type { Json } from "../json.ts";
+import { isJsonObject, type Json } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
-import type { Budgets, Isolation } from "../plan/plan.ts";
+import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import type { PolicyEdit } from "../policy/edit.ts";
 import type { PolicyIssue } from "../policy/policy_error.ts";
 import type { RootWords, Side } from "../policy/policy_edits.ts";
@@ -150,7 +150,7 @@ async function setContext({ json }: JsonOnly, text: string, path?: string): Prom
   } catch {
     throw new UsageError("usage_json", "Cannot set the context: it is not JSON");
   }
-  if (typeof context !== "object" || context === null || Array.isArray(context)) {
+  if (!isJsonObject(context)) {
     throw new UsageError("usage_json", "Cannot set the context: it must be a JSON object");
   }
   return await edit({ json, path }, (words) => words.setContext(context));
@@ -292,10 +292,11 @@ export const policyEditRoutes: Readonly<Record<string, Command<Context>>> = {
         parameters: [
           {
             parse: (text: string): Isolation => {
-              if (text === "process" || text === "worker" || text === "compartment") return text;
-              throw new TypeError("one of process, worker and compartment is needed");
+              const known = ISOLATIONS.find((isolation) => isolation === text);
+              if (known === undefined) throw new TypeError(`one of ${ISOLATIONS.join(", ")} is needed`);
+              return known;
             },
-            brief: "process, worker or compartment",
+            brief: `One of ${ISOLATIONS.join(", ")}`,
             placeholder: "isolation",
           },
           POLICY,

@@ -3,37 +3,15 @@
  *
  * @module
  */
-import { UsageError } from "../errors.ts";
-import type { Isolation } from "../plan/plan.ts";
+import { DEFAULT_POLICY } from "../authority/names.ts";
+import { ISOLATIONS } from "../plan/plan.ts";
 import { type PolicyFlags, policyFromFlags, withFlags } from "../policy/from_flags.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
 
 /** Flags of every command that runs something. */
-export interface RunFlags {
+export interface RunFlags extends Omit<PolicyFlags, "agent" | "worker"> {
   readonly policy?: string;
-  readonly tool?: readonly string[];
-  readonly fsRead?: readonly string[];
-  readonly fsReadInclude?: readonly string[];
-  readonly fsReadExclude?: readonly string[];
-  readonly fsWrite?: readonly string[];
-  readonly osvFixture?: readonly string[];
-  readonly namedNetworkCacheDir?: string;
-  readonly namedNetworkCacheMode?: string;
-  readonly namedNetworkCacheMaxAgeMs?: number;
-  readonly namedNetworkCacheMaxEntries?: number;
-  readonly namedNetworkRetryAttempts?: number;
-  readonly githubRepo?: readonly string[];
-  readonly githubTokenEnv?: string;
-  readonly secret?: readonly string[];
-  readonly processCommand?: readonly string[];
-  readonly processCwd?: readonly string[];
-  readonly processEnv?: readonly string[];
-  readonly processOutputStreamChunkBytes?: number;
-  readonly maxToolArgBytes?: number;
-  readonly maxToolResultBytes?: number;
-  readonly toolTimeoutMs?: number;
   readonly worker: boolean;
-  readonly isolation?: Isolation;
   readonly runsDir?: string;
 }
 
@@ -71,7 +49,7 @@ export const RUN_FLAGS = {
   worker: { kind: "boolean", brief: "The same as --isolation=worker", default: false, withNegated: false },
   isolation: {
     kind: "enum",
-    values: ["process", "worker", "compartment"],
+    values: ISOLATIONS,
     brief: "Where agent code runs",
     optional: true,
   },
@@ -98,9 +76,6 @@ export interface NamedPolicy {
 
 /** Loads what the flags name: a policy file with flags added, or a policy made of flags alone. */
 export async function loadNamed(flags: RunFlags, options: { readonly agent?: string } = {}): Promise<NamedPolicy> {
-  if (flags.worker && flags.isolation !== undefined && flags.isolation !== "worker") {
-    throw new UsageError("usage_conflict", `Cannot use --worker with --isolation=${flags.isolation}: name one of them`);
-  }
   const { policy, runsDir: _, ...rest } = flags;
   const words: PolicyFlags = { ...rest, ...(options.agent === undefined ? {} : { agent: options.agent }) };
   if (policy === undefined) return { loaded: await policyFromFlags(words, Deno.cwd()), added: [] };
@@ -111,7 +86,7 @@ export async function loadNamed(flags: RunFlags, options: { readonly agent?: str
 export async function findDefaultPolicy(): Promise<string | undefined> {
   const { findProject } = await import("../policy/load.ts");
   const here = Deno.cwd();
-  for (const folder of new Set([here, await findProject(await Deno.realPath(here))])) {
+  for (const folder of new Set([here, findProject(await Deno.realPath(here))])) {
     const path = `${folder}/${DEFAULT_POLICY}`;
     try {
       if ((await Deno.stat(path)).isFile) return path;
@@ -121,6 +96,3 @@ export async function findDefaultPolicy(): Promise<string | undefined> {
   }
   return undefined;
 }
-
-/** The only policy that is found by name. */
-export const DEFAULT_POLICY = "agent.policy.jsonc";

@@ -12,7 +12,8 @@ import { type Mutant, mutantsOf } from "../policy/mutants.ts";
 import { PolicyError } from "../policy/policy_error.ts";
 import type { Policy } from "../policy/schema.ts";
 import { escapeText } from "../report/escape.ts";
-import { err, out, outJson, styleFor } from "./io.ts";
+import { withoutProject } from "../report/reasons.ts";
+import { CLEAR_LINE, err, out, outJson, styleFor } from "./io.ts";
 
 /** Mutants that are decided at the same time: each is a run of three processes. */
 const PARALLEL = 2;
@@ -55,7 +56,9 @@ async function runTests(loaded: LoadedPolicy, tests: readonly PolicyTest[]): Pro
   return tests.flatMap((test, index) => {
     const decision = decisions[index];
     if (decision === undefined) return [];
-    const passed = decision.decision === test.expect && (test.code === undefined || test.code === decision.code);
+    const target = decision.target === null ? null : withoutProject(decision.target, loaded.project);
+    const passed = decision.decision === test.expect && (test.code === undefined || test.code === decision.code) &&
+      (test.target === undefined || test.target === target);
     return [{ test, index, decision, passed }];
   });
 }
@@ -68,19 +71,20 @@ async function survive(loaded: LoadedPolicy, tests: readonly PolicyTest[]): Prom
       !tools.includes(name) && (authority.fs === undefined || (fs?.[authority.fs] ?? []).length > 0)
     )
     .map(({ name }) => name);
-  const waiting = [...mutantsOf(loaded.policy, others)];
+  const fsOf = (tool: string) => Object.hasOwn(MANIFESTS, tool) ? MANIFESTS[tool]?.authority.fs : undefined;
+  const waiting = [...mutantsOf(loaded.policy, { others, fsOf })];
   const total = waiting.length;
   const survivors: { readonly at: number; readonly mutant: Mutant }[] = [];
   const live = Deno.stderr.isTerminal();
   const work = async () => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
       const at = total - waiting.length;
-      if (live) err(`\r\x1b[2K  mutant ${at} of ${total}`);
+      if (live) err(`${CLEAR_LINE}  mutant ${at} of ${total}`);
       if (!await isNoticed({ ...loaded, policy: mutant.policy }, tests)) survivors.push({ at, mutant });
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));
-  if (live) err("\r\x1b[2K");
+  if (live) err(CLEAR_LINE);
   return survivors.toSorted((a, b) => a.at - b.at).map(({ mutant }) => mutant);
 }
 
@@ -124,9 +128,13 @@ function print(
   for (const { test, index, decision, passed } of tested) {
     const name = escapeText(test.name ?? `${test.tool} ${JSON.stringify(test.args ?? {})}`, { max: 100 });
     const got = decision.code === null ? decision.decision : `${decision.decision} (${escapeText(decision.code)})`;
-    const words = passed
-      ? got
-      : `expected ${test.expect}${test.code === undefined ? "" : ` (${test.code})`}, got ${got}`;
+    const about = test.target === undefined || decision.target === null
+      ? ""
+      : ` of ${escapeText(withoutProject(decision.target, loaded.project))}`;
+    const expected = `${test.expect}${test.code === undefined ? "" : ` (${escapeText(test.code)})`}${
+      test.target === undefined ? "" : ` of ${escapeText(test.target)}`
+    }`;
+    const words = passed ? got : `expected ${expected}, got ${got}${about}`;
     out(
       `${passed ? style.good("ok    ") : style.bad("FAILED")}  ${name}: ${words}   [${
         escapeText(at(`/tests/${index}`))

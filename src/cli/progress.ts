@@ -5,18 +5,17 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import { escapeText } from "../report/escape.ts";
-import { err } from "./io.ts";
+import { CLEAR_LINE, err } from "./io.ts";
 
 /** Between two paints; faster than this nobody reads. */
 const PAINT_MS = 80;
-const CLEAR_LINE = "\r\x1b[2K";
 
 /** The live line of a run. */
 export class Progress {
   readonly #live: boolean;
   #calls = 0;
   #denied = 0;
-  #paintedAt = 0;
+  #paintedAt = -Infinity;
   #painted = false;
 
   constructor({ quiet }: { readonly quiet: boolean }) {

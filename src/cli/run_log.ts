@@ -44,7 +44,7 @@ export async function findLog(word: string): Promise<string> {
 
 /** The folders that keep the runs of the project around a folder: in the project, and in the user's state folder. */
 export async function runFolders(folder: string): Promise<readonly string[]> {
-  const project = await findProject(await Deno.realPath(folder));
+  const project = findProject(await Deno.realPath(folder));
   const { state } = await placesOf(project, (name) => Deno.env.get(name));
   return [`${project}/.twokey/runs`, `${state}/runs`];
 }

@@ -15,6 +15,11 @@ export interface Template {
 /** Every template; the first one is the default. */
 export const TEMPLATES: readonly Template[] = Object.freeze([
   {
+    name: "starter",
+    brief: "Reads Markdown files and tries one file too many: shows a denial and the line that allows it",
+    files: ["agent.policy.jsonc", "agent.ts"],
+  },
+  {
     name: "supply-chain-review",
     brief: "Asks about every npm package that the project locks, and writes a report",
     files: [

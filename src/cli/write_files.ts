@@ -32,7 +32,7 @@ export async function writeFiles(writes: readonly PlannedWrite[]): Promise<void>
       for (const step of undo.toReversed()) await step().catch(() => {});
       const what = cause instanceof Deno.errors.AlreadyExists ? "it was made meanwhile" : "the system refused";
       throw new CreateError(
-        "init_cannot_write",
+        "cannot_write",
         `Cannot write "${escapeText(write.path)}": ${what}; nothing was changed`,
         {
           cause,

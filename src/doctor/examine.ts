@@ -5,12 +5,12 @@
  */
 import { assertPlatform } from "../launch/launch.ts";
 import { findBaseSystem } from "../launch/spawn.ts";
-import type { Isolation } from "../plan/plan.ts";
+import { type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { PROVEN_DENO } from "../policy/lock.ts";
 import { placesOf } from "../policy/places.ts";
 import { type Act, type Control, type Finding, judgeControls, judgeIsolation } from "./judge.ts";
 import { type Fact, gatherFacts, type Machine, thisMachine } from "./platform.ts";
-import { ISOLATIONS, probe, type Probed } from "./probe.ts";
+import { probe, type Probed } from "./probe.ts";
 import { examineProject, type Problem, type ProjectReport } from "./project.ts";
 
 /** Everything that was found out. */

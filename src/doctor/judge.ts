@@ -8,7 +8,7 @@ import type { Isolation } from "../plan/plan.ts";
 /** The acts that a key can stop. */
 export const KEYED_ACTS = ["read", "write", "fetch", "spawn", "secret", "log"] as const;
 /** The acts that only a bound can stop. */
-export const BOUNDED_ACTS = ["spin", "heap", "buffers"] as const;
+const BOUNDED_ACTS = ["spin", "heap", "buffers"] as const;
 /** Every act that is tried in every isolation, in the order of the report. */
 export const ACTS = [...KEYED_ACTS, ...BOUNDED_ACTS] as const;
 

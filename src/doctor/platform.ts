@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { TWOKEY_DIR } from "../policy/places.ts";
 import { findProgram } from "../launch/channels.ts";
 
 /** One fact about the machine. */
@@ -183,10 +184,9 @@ export function thisMachine(): Machine {
 }
 
 async function findPackages(): Promise<void> {
-  const twokey = decodeURIComponent(new URL("../..", import.meta.url).pathname);
   const { success } = await new Deno.Command(Deno.execPath(), {
     args: ["install", "--quiet", "--frozen", "--cached-only"],
-    cwd: twokey,
+    cwd: TWOKEY_DIR,
     stdin: "null",
     stdout: "null",
     stderr: "null",

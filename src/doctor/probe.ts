@@ -12,14 +12,13 @@ import { dropGroundwork, execute, type Executed, startGroundwork } from "../laun
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { type BaseSystem, spawnAgent, spawnHost } from "../launch/spawn.ts";
 import { hostFlags } from "../plan/flags.ts";
-import type { Budgets, Isolation, Places } from "../plan/plan.ts";
-import { compileLoaded } from "../policy/compile_file.ts";
+import { CANARY_VARIABLE } from "../plan/key1.ts";
+import { type Budgets, type Isolation, ISOLATIONS, type Places } from "../plan/plan.ts";
+import { compileLoaded } from "../policy/compile_loaded.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
+import { TWOKEY_DIR } from "../policy/places.ts";
 import type { AgentReport, BoundedAct, Measured, RawResults, Seen } from "./judge.ts";
 import probeAgentText from "./probe_agent.js" with { type: "text" };
-
-/** Every isolation, the default first. */
-export const ISOLATIONS: readonly Isolation[] = ["process", "worker", "compartment"];
 
 /** Longest time for one of the processes that are started past a run. */
 const RAW_MS = 5000;
@@ -153,8 +152,7 @@ class Prober {
   }
 
   get #places(): Places {
-    const twokey = decodeURIComponent(new URL("../..", import.meta.url).pathname).replace(/\/$/, "");
-    return { project: `${this.#dir}/project`, state: `${this.#dir}/state`, twokey };
+    return { project: `${this.#dir}/project`, state: `${this.#dir}/state`, twokey: TWOKEY_DIR };
   }
 
   async #makeProject(): Promise<LoadedPolicy> {
@@ -253,7 +251,7 @@ class Prober {
       port: this.#port,
       program: "/bin/true",
       // Set for the process, and granted to nobody.
-      variable: who === "agent" ? "DENO_DIR" : "TWOKEY_CANARY",
+      variable: who === "agent" ? "DENO_DIR" : CANARY_VARIABLE,
       log: `${this.#dir}/runs/log.jsonl`,
     };
   }
@@ -293,7 +291,7 @@ class Prober {
   }
 
   async #startRawHost(places: Places, flags: readonly string[], channel: string): Promise<Omit<RawHost, "channel">> {
-    const env = { TWOKEY_CANARY: "visible", DENO_DIR: denoDirOf((name) => Deno.env.get(name)) ?? "/dev/null/none" };
+    const env = { [CANARY_VARIABLE]: "visible", DENO_DIR: denoDirOf((name) => Deno.env.get(name)) ?? "/dev/null/none" };
     const main = [`${places.twokey}/src/doctor/raw_host.js`, JSON.stringify(this.#targets("host")), channel];
     const child = spawnHost(this.#base, flags, main, { env, prefix: [] });
     return await lastLine(child) as Omit<RawHost, "channel">;

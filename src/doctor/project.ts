@@ -3,14 +3,12 @@
  *
  * @module
  */
+import { DEFAULT_POLICY } from "../authority/names.ts";
 import { DataError, TwokeyError } from "../errors.ts";
 import { prepareRun } from "../launch/prepare.ts";
 import type { Plan } from "../plan/plan.ts";
 import { findProject, loadPolicy } from "../policy/load.ts";
 import { assertLocked, findLock } from "../policy/lock.ts";
-
-/** The only policy that is found by name. */
-const DEFAULT_POLICY = "agent.policy.jsonc";
 
 /** Something that does not work, and what to do. */
 export interface Problem {
@@ -43,7 +41,7 @@ export async function examineProject(folder: string): Promise<ProjectReport> {
   let policy: string;
   try {
     const real = await Deno.realPath(folder);
-    project = await findProject(real);
+    project = findProject(real);
     const found = await firstFile([`${real}/${DEFAULT_POLICY}`, `${project}/${DEFAULT_POLICY}`]);
     if (found === undefined) {
       problems.push({ problem: `there is no ${DEFAULT_POLICY}`, fix: "Run twokey init in the project" });

@@ -30,7 +30,7 @@ export type Decision =
 /** Decides on one request. */
 export type Gate = (request: Request) => Decision;
 
-/** The kinds for which anything can be granted. */
+/** The reason for each kind where no grant covers a requirement. */
 const DENIAL_OF_KIND: Readonly<Record<RequirementKind, DenialCode>> = {
   "command.execute": "process_command_not_admitted",
   "context.load": "tool_not_granted",
@@ -106,26 +106,6 @@ export function makeGate(plan: Plan, places: Places): Gate {
       return { kind: "deny", code: "not_in_request", rule: null, requirement: null };
     }
   };
-}
-
-const GATES = new WeakMap<Plan, { readonly places: Places; readonly gate: Gate }>();
-
-/** Decides on one request; keeps the compiled gate of a plan as long as the plan lives. */
-export function decide(plan: Plan, places: Places, request: Request): Decision {
-  const known = GATES.get(plan);
-  if (known !== undefined && samePlaces(known.places, places)) return known.gate(request);
-  let gate: Gate;
-  try {
-    gate = makeGate(plan, places);
-  } catch {
-    return { kind: "deny", code: "not_in_request", rule: null, requirement: null };
-  }
-  GATES.set(plan, { places, gate });
-  return gate(request);
-}
-
-function samePlaces(a: Places, b: Places): boolean {
-  return a.project === b.project && a.twokey === b.twokey && a.state === b.state;
 }
 
 /** Text as every resolver writes it. The gate does not rely on that. */

@@ -5,6 +5,7 @@
  */
 import type { DenialCode } from "../authority/denial_codes.ts";
 import { isInside, nameOf, parentOf, pathFrom, relativeTo } from "../authority/path.ts";
+import { BUDGETS } from "../plan/budgets.ts";
 import { absolute, type Places, type Plan } from "../plan/plan.ts";
 
 /** A denial as the gate or a power made it. */
@@ -22,7 +23,7 @@ export interface Denial {
  * (a protected place, the runner's state, a request that the tool does not declare) or where the cause is the file
  * itself (a link, binary content, a change).
  *
- * @param options `manifests` names the tools that exist, so that a name nobody knows gets no advice.
+ * @param options `toolNames`: the tools that exist, so that a name nobody knows gets no advice.
  */
 export function suggest(
   denial: Denial,
@@ -47,11 +48,9 @@ export function suggest(
       if (entry === undefined || target === null) return null;
       const named = relativeTo(entry.path, target);
       const include = named.includes("/") ? named : `/${named}`;
-      if (code === "secret_name" && entry.root.include.length === 0) {
-        // an include list would narrow the root: a file root names this one file beside it
-        return `"fs": { "read": [..., { "root": ${quote(fromPolicy(target, plan, places))} }] }`;
-      }
-      const patterns = list([...entry.root.include, include]);
+      // a root without a list admits everything; with one it must still say so
+      const admitted = entry.root.include.length === 0 ? ["**"] : entry.root.include;
+      const patterns = list([...admitted, include]);
       return `"fs": { "read": [{ "root": ${quote(fromPolicy(entry.path, plan, places))}, "include": ${patterns} }] }`;
     }
     case "exclude_pattern": {
@@ -70,9 +69,9 @@ export function suggest(
       return `"fs": { "write": [{ "root": ${quote(fromPolicy(root, plan, places))} }] }`;
     }
     case "large_file_summary_only":
-      return `"budgets": { "readFileBytes": ${Math.min(plan.budgets.readFileBytes * 4, 268_435_456)} }`;
+      return `"budgets": { "readFileBytes": ${Math.min(plan.budgets.readFileBytes * 4, BUDGETS.readFileBytes.max)} }`;
     case "file_limit":
-      return `"budgets": { "readFiles": ${Math.min(plan.budgets.readFiles * 4, 1_000_000)} }`;
+      return `"budgets": { "readFiles": ${Math.min(plan.budgets.readFiles * 4, BUDGETS.readFiles.max)} }`;
     case "gate_deny_rule":
     case "approval_required": {
       const rule = plan.gate.find((entry) => entry.rule === denial.rule);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Json, utf8Length } from "../json.ts";
+import { utf8Length } from "../json.ts";
 
 /** A store of JSON texts by key, bounded in UTF-8 bytes of keys and values together. */
 export class AgentState {
@@ -48,13 +48,6 @@ export class AgentState {
   reset(): void {
     this.#texts.clear();
     this.#bytes = 0;
-  }
-
-  /** The whole state as one JSON object; keys are own properties whatever they are called. */
-  snapshot(): Json {
-    const all: Record<string, Json> = Object.create(null);
-    for (const [key, text] of this.#texts) all[key] = JSON.parse(text);
-    return all;
   }
 
   #sizeOf(key: string): number {

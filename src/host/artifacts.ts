@@ -3,12 +3,13 @@
  *
  * @module
  */
+import type { DenialCode } from "../authority/denial_codes.ts";
 import { parentOf } from "../authority/path.ts";
 import type { Requirement } from "../authority/requirement.ts";
 import { BudgetError, DenialError, ToolError } from "../errors.ts";
 import { absolute } from "../plan/plan.ts";
 import type { ArtifactTarget, ResolveWrite, WritePower } from "../tool/powers.ts";
-import { assertGranted, type CallContext, type RunContext } from "./context.ts";
+import { assertGranted, type CallContext, deny, type RunContext } from "./context.ts";
 import { isCanonical, isPathError, isStillAt, joinPath, lookAt } from "./path_proof.ts";
 import { makePlaceMatcher, type PlaceMatcher } from "./place_rules.ts";
 
@@ -50,6 +51,8 @@ interface Ground {
   /** Absolute; a link nowhere in it, or every use is refused. */
   readonly root: string;
   readonly isProtected: PlaceMatcher;
+  /** Bytes of all files that this run has written. */
+  written: number;
 }
 
 /** Opens the write side of a run. Touches nothing yet. */
@@ -57,9 +60,10 @@ export function openArtifacts(run: RunContext): Artifacts {
   const { plan, places } = run;
   const [first] = plan.fs.write;
   const root = first && absolute(first.root, places);
-  const ground = root === undefined ? undefined : {
+  const ground: Ground | undefined = root === undefined ? undefined : {
     root,
     isProtected: makePlaceMatcher(plan.fs.protected, places, { below: root, followPlaces: true }),
+    written: 0,
   };
   const paths = new WeakMap<Requirement, readonly string[]>();
   return Object.freeze({
@@ -107,7 +111,7 @@ function resolveArtifact(
   return target;
 }
 
-function targetOf(path: string, canonical: string, refusal: string | undefined): ArtifactTarget {
+function targetOf(path: string, canonical: string, refusal: DenialCode | undefined): ArtifactTarget {
   const requirement: Requirement = Object.freeze({
     kind: "filesystem.write",
     target: canonical,
@@ -121,7 +125,7 @@ function targetOf(path: string, canonical: string, refusal: string | undefined):
  * Why a file may not be created at a place, as a reason slug; `undefined` if it may. Looks at every component that
  * exists, from the root down, so that the tail of a path is only ever appended to a real folder.
  */
-function refusalOf({ root, isProtected }: Ground, segments: readonly string[]): string | undefined {
+function refusalOf({ root, isProtected }: Ground, segments: readonly string[]): DenialCode | undefined {
   const target = joinPath(root, segments.join("/"));
   if (isProtected(target)) return "protected_path";
   const rootInfo = lookAt(root);
@@ -183,11 +187,12 @@ function write(
   call.signal.throwIfAborted();
   if (ground === undefined || segments === undefined) throw deny(call, "not_in_request");
   const limit = run.plan.budgets.artifactBytes;
-  if (bytes.length > limit) {
+  const attempted = ground.written + bytes.length;
+  if (attempted > limit) {
     throw new BudgetError(
       "artifact_bytes",
-      `Cannot write artifact "${target.path}": it has ${bytes.length} bytes, the budget is ${limit}`,
-      { limit, attempted: bytes.length },
+      `Cannot write artifact "${target.path}": the files of this run would have ${attempted} bytes, the budget is ${limit}`,
+      { limit, attempted },
     );
   }
   try {
@@ -197,6 +202,7 @@ function write(
     const folder = joinPath(ground.root, segments.slice(0, -1).join("/"));
     makeFolder(call, folder);
     createWhole(call, { folder, name: segments.at(-1) ?? "", temp: tempName(run) }, bytes);
+    ground.written = attempted;
   } catch (error) {
     if (error instanceof DenialError) throw error;
     const message = error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied
@@ -284,8 +290,4 @@ function sweepFolder(folder: string, before: number, names: { left: number }): n
     if (!isPathError(error)) throw error;
   }
   return removed;
-}
-
-function deny(call: CallContext, code: string): DenialError {
-  return new DenialError(code, `agent tool denied: ${call.tool}`);
 }

@@ -5,7 +5,7 @@
  */
 import { ControlError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Key1 } from "../plan/key1.ts";
+import { CANARY_VARIABLE, type Key1 } from "../plan/key1.ts";
 
 /** What an attestation needs beside the grants. */
 export interface AttestOptions {
@@ -85,9 +85,6 @@ function canaries(path: string, run: readonly string[]): readonly Canary[] {
     { name: "variable", act: () => refuseUnless(Deno.env.get(CANARY_VARIABLE) === undefined) },
   ];
 }
-
-/** A variable that the launcher sets for the host and that no plan grants. */
-export const CANARY_VARIABLE = "TWOKEY_CANARY";
 
 /** Variables that are not granted read as if they were not set; that counts as refused. */
 function refuseUnless(hidden: boolean): void {

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { hex, sha256, utf8Length } from "../json.ts";
+import { sha256, utf8Length } from "../json.ts";
 import type { RecordBody } from "../audit/record.ts";
 import { absolute } from "../plan/plan.ts";
 import type { RunContext } from "./context.ts";
@@ -291,12 +291,12 @@ class DirectoryCache implements NetworkCache {
   }
 
   async #seal(text: string): Promise<string> {
-    return hex(new Uint8Array(await crypto.subtle.sign("HMAC", await this.#hmac(), sealedBytes(text))));
+    const code = await crypto.subtle.sign("HMAC", await this.#hmac(), sealedBytes(text));
+    return new Uint8Array(code).toHex();
   }
 
   async #isSealed(text: string, mac: string): Promise<boolean> {
-    const code = Uint8Array.from(mac.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-    return await crypto.subtle.verify("HMAC", await this.#hmac(), code, sealedBytes(text));
+    return await crypto.subtle.verify("HMAC", await this.#hmac(), Uint8Array.fromHex(mac), sealedBytes(text));
   }
 
   #hmac(): Promise<CryptoKey> {

@@ -9,7 +9,7 @@ import type { RecordBody } from "../audit/record.ts";
 import type { Requirement } from "../authority/requirement.ts";
 import { AuditError, BudgetError, BugError, ControlError, DenialError, ToolError, ToolInputError } from "../errors.ts";
 import type { Decision } from "../gate/decide.ts";
-import { type Json, type JsonObject, utf8Length } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
 import type { Budgets } from "../plan/plan.ts";
 import type { FullPowers, FullResolve, Prepared, Tool } from "../tool/define.ts";
@@ -204,10 +204,10 @@ function copyArgs(host: CallHost, { name, args, bytes }: CallInput): JsonObject 
     const message = `Cannot call "${name}": its argument at "${path}" is not plain JSON data: ${reason}`;
     throw invalid(message, { phase: "copy", path });
   }
-  if (typeof copied.value !== "object" || copied.value === null || Array.isArray(copied.value)) {
+  if (!isJsonObject(copied.value)) {
     throw invalid(`Cannot call "${name}": its arguments must be a JSON object`, { phase: "copy", path: "" });
   }
-  return copied.value as JsonObject;
+  return copied.value;
 }
 
 async function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Promise<Prepared> {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { DenialCode } from "../authority/denial_codes.ts";
 import type { Requirement } from "../authority/requirement.ts";
 import { DenialError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
@@ -53,7 +54,10 @@ export interface CallContext {
 
 /** Refuses a target that the gate did not allow in this very call: a tool that forgot to ask for it gets nothing. */
 export function assertGranted(call: CallContext, target: Target): void {
-  if (!call.granted.has(target.requirement)) {
-    throw new DenialError("not_in_request", `agent tool denied: ${call.tool}`);
-  }
+  if (!call.granted.has(target.requirement)) throw deny(call, "not_in_request");
+}
+
+/** The denial of a call that a power refuses; all that an agent sees beside the code is the tool's name. */
+export function deny(call: CallContext, code: DenialCode): DenialError {
+  return new DenialError(code, `agent tool denied: ${call.tool}`);
 }

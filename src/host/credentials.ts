@@ -6,7 +6,7 @@
  */
 import { MIN_SECRET_BYTES } from "../audit/redact.ts";
 import { ControlError } from "../errors.ts";
-import { hex, type JsonObject, utf8Length } from "../json.ts";
+import { type JsonObject, utf8Length } from "../json.ts";
 import type { Plan } from "../plan/plan.ts";
 
 /** No service hands out a longer one; what is longer is a file that was put into a variable by mistake. */
@@ -45,10 +45,10 @@ export class Credential {
 
 async function sealed(keyBytes: Uint8Array<ArrayBuffer>, env: string, value: string): Promise<string> {
   const encoder = new TextEncoder();
-  const digest = hex(new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(value))));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(value))).toHex();
   const key = await crypto.subtle.importKey("raw", keyBytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   const code = await crypto.subtle.sign("HMAC", key, encoder.encode(`${IDENTITY_TYPE}\n${env}\n${digest}`));
-  return `${env}:${hex(new Uint8Array(code))}`;
+  return `${env}:${new Uint8Array(code).toHex()}`;
 }
 
 /** The credentials of a run. */

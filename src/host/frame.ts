@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Json, JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
 
 /** Head of a line: its operation and whatever else it may name, none of it checked. */
@@ -24,10 +24,7 @@ export interface Head {
 /** Parses a head; `undefined` if it is no JSON object of plain data. */
 export function parseHead(text: string): Head | undefined {
   const copied = copyIn(text);
-  if (!copied.ok || typeof copied.value !== "object" || copied.value === null || Array.isArray(copied.value)) {
-    return undefined;
-  }
-  return copied.value as unknown as Head;
+  return copied.ok && isJsonObject(copied.value) ? copied.value as unknown as Head : undefined;
 }
 
 /** Whether an id is one: a positive safe integer. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { concatBytes } from "../bytes.ts";
 import { ControlError } from "../errors.ts";
 import type { RunContext } from "./context.ts";
 import { IPV6_CANARY_ADDRESS } from "../plan/key1.ts";
@@ -200,7 +201,7 @@ async function readError(response: Response): Promise<string> {
 
 /** Reads decoded bytes while counting; a declared length is not believed. `undefined` when there are more than `limit`. */
 async function readBody(response: Response, limit: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
   // Leaving the loop cancels the stream, and with it the connection
   for await (const chunk of response.body ?? []) {
@@ -208,13 +209,7 @@ async function readBody(response: Response, limit: number): Promise<Uint8Array<A
     if (bytes > limit) return undefined;
     chunks.push(chunk);
   }
-  const whole = new Uint8Array(bytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return whole;
+  return concatBytes(chunks);
 }
 
 function transportFailure(cause: unknown): NetworkFailure {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { RawReply } from "../plan/raw_reply.ts";
-import type { Json, JsonObject } from "../json.ts";
+import { type Json, type JsonObject, nestsDeeper } from "../json.ts";
 import { MAX_DEPTH } from "../membrane/copy.ts";
 import type { Reply } from "../tool/powers.ts";
 import { parseRetryAfter } from "./retry.ts";
@@ -84,24 +84,4 @@ export function invalidJson(status: number, message: string): NetworkFailure {
 /** An answer that is larger than the call may receive. */
 export function overBudget(limit: number): NetworkFailure {
   return { kind: "response_byte_budget", message: `the answer is larger than ${limit} bytes`, retryable: false };
-}
-
-/** Counts brackets outside strings, to the depth that may cross to an agent: cheaper than a parse, and nothing deep is ever built. */
-function nestsDeeper(text: string, limit: number): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (inString) {
-      if (unit === 0x5c) i++;
-      else if (unit === 0x22) inString = false;
-    } else if (unit === 0x22) {
-      inString = true;
-    } else if (unit === 0x7b || unit === 0x5b) {
-      if (++depth > limit) return true;
-    } else if (unit === 0x7d || unit === 0x5d) {
-      depth--;
-    }
-  }
-  return false;
 }

@@ -9,7 +9,7 @@
 import { auditValue, makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import type { RecordBody } from "../audit/record.ts";
-import { BugError, ControlError, TwokeyError } from "../errors.ts";
+import { BugError, ControlError, EXIT, TwokeyError } from "../errors.ts";
 import { isSecretVariable } from "../authority/variables.ts";
 import { type Gate, makeGate } from "../gate/decide.ts";
 import { type Json, type JsonObject, sha256 as webSha256, utf8Length } from "../json.ts";
@@ -70,6 +70,8 @@ export const SHIPPED: HostParts = Object.freeze({ attest, makeGate, tools: TOOLS
 const MAX_KEPT_BYTES = 65_536;
 /** Answers as large as the whole state that an agent may ask for before it reads. */
 const MAX_UNREAD_STATES = 64;
+/** Longest text of a fault that is no error of ours, in characters. */
+const MAX_FAULT = 2000;
 /** What a line of the agent may hold beside its body. */
 const HEAD_BYTES = 65_536;
 /** Bytes from which on an asynchronous hash is the faster one, until the fast one is loaded. */
@@ -88,9 +90,9 @@ export async function runHost(hostParts: HostParts): Promise<void> {
   if (
     recordsPath === undefined || answersPath === undefined || agentToHost === undefined || hostToAgent === undefined
   ) {
-    return Deno.exit(64);
+    return Deno.exit(EXIT.usage);
   }
-  if (Deno.ppid !== Number(launcherPid)) return Deno.exit(70);
+  if (Deno.ppid !== Number(launcherPid)) return Deno.exit(EXIT.ended);
   const records = openOnce("write", recordsPath);
   const answers = openOnce("read", answersPath);
   const init = JSON.parse(readFirstLine(answers)) as Init;
@@ -184,19 +186,28 @@ async function serve(
   isolate.serve(session).catch(over.reject);
   const end = await over.promise;
   channel.control("end", end as unknown as JsonObject);
-  Deno.exit(0);
+  Deno.exit(EXIT.ok);
 }
 
 /** Says why the host cannot go on, as far as it still can, and ends it. */
 function leave(channel: RecordChannel, error: unknown): never {
   const code = error instanceof TwokeyError ? error.code : "host_fault";
-  const message = error instanceof TwokeyError ? error.message : String(error);
+  const message = error instanceof TwokeyError ? error.message : textOf(error);
   try {
     channel.control("fault", { code, message });
   } catch {
     // the launcher is gone as well
   }
-  return Deno.exit(error instanceof TwokeyError ? error.exit : 70);
+  return Deno.exit(error instanceof TwokeyError ? error.exit : EXIT.ended);
+}
+
+/** Text of whatever was thrown: printing it may itself fail. */
+function textOf(error: unknown): string {
+  try {
+    return String(error).slice(0, MAX_FAULT);
+  } catch {
+    return "what was thrown cannot be printed";
+  }
 }
 
 /** Values that programs are given under the names of secrets: no program shows them to an agent or to the log. */

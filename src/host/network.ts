@@ -5,17 +5,18 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import { BugError, DenialError } from "../errors.ts";
-import { decide } from "../gate/decide.ts";
+import { BugError } from "../errors.ts";
+import { type Gate, makeGate } from "../gate/decide.ts";
 import { type FixtureSet, loadFixtures } from "../plan/fixtures.ts";
 import type { RawReply } from "../plan/raw_reply.ts";
 import type { ByteReply, EndpointTarget, Reply, ResolveSend, SendOptions, SendPower, Target } from "../tool/powers.ts";
 import { AnswerMemory } from "./answer_memory.ts";
 import { type NetworkCache, openCache } from "./cache.ts";
-import { assertGranted, type CallContext, type RunContext } from "./context.ts";
+import { assertGranted, type CallContext, deny, type RunContext } from "./context.ts";
 import { buildEndpointUrl } from "./endpoint_url.ts";
 import { type IPv4Canary, ipv4Canary, makeHttpClient } from "./http_client.ts";
 import { askLive } from "./live.ts";
+import { asksNetwork } from "../plan/plan.ts";
 import { type Moved, readMove, readName } from "./rename.ts";
 import { settled } from "./retry.ts";
 import { makeRequest, type SendRequest } from "./send_request.ts";
@@ -76,6 +77,8 @@ class PinnedNetwork implements Network {
   /** The tool that each target was made for: a target of another maker, or of another tool, is none. */
   readonly #issued = new WeakMap<Target, string>();
   #client: Deno.HttpClient | undefined;
+  /** Made for the first repository that was renamed. */
+  #gate: Gate | undefined;
 
   constructor(run: RunContext, options: NetworkOptions) {
     this.#run = run;
@@ -112,9 +115,7 @@ class PinnedNetwork implements Network {
     const scope = openScope(this.#run, call, limits);
     const ask = async (target: EndpointTarget, options: SendOptions, as: "json" | "bytes"): Promise<Replied> => {
       assertGranted(call, target);
-      if (this.#issued.get(target) !== call.tool) {
-        throw new DenialError("not_in_request", `agent tool denied: ${call.tool}`);
-      }
+      if (this.#issued.get(target) !== call.tool) throw deny(call, "not_in_request");
       const { plan, credentials, cacheKey } = this.#run;
       const sender = credentials.of(call.tool);
       const credential = await sender?.identity(cacheKey) ?? "none";
@@ -135,12 +136,12 @@ class PinnedNetwork implements Network {
   }
 
   open(): void {
-    if (this.#fixtures === undefined && this.#cache?.mode !== "offline") this.#liveClient();
+    if (asksNetwork(this.#run.plan.network)) this.#liveClient();
   }
 
   async ipv4Canary(): Promise<IPv4Canary | undefined> {
-    const sends = this.#fixtures === undefined && this.#cache?.mode !== "offline";
-    return sends && !this.#run.plan.network.ipv6 ? await ipv4Canary() : undefined;
+    const { network } = this.#run.plan;
+    return asksNetwork(network) && !network.ipv6 ? await ipv4Canary() : undefined;
   }
 
   close(): void {
@@ -287,11 +288,12 @@ class PinnedNetwork implements Network {
     const path = new URL(request.url).pathname.split("/").slice(4).map((part) => `/${part}`).join("");
     const target = `${request.method} https://api.github.com/repos/${name}${path}`;
     const requirement = { kind: "network" as const, target, description: target };
-    const decision = decide(this.#run.plan, this.#run.places, { tool: call.tool, requirements: [requirement] });
+    this.#gate ??= makeGate(this.#run.plan, this.#run.places);
+    const decision = this.#gate({ tool: call.tool, requirements: [requirement] });
     if (decision.kind === "allow") return;
     if (moved === undefined) call.note({ renamed_to: name });
     const code = decision.kind === "ask" ? "approval_required" : decision.code;
-    throw new DenialError(code, `agent tool denied: ${call.tool}`);
+    throw deny(call, code);
   }
 
   #liveClient(): Deno.HttpClient {

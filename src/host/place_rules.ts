@@ -4,7 +4,7 @@
  * @module
  */
 import { makeNameFinder } from "../authority/names.ts";
-import { isInside, relativeTo } from "../authority/path.ts";
+import { foldPath, isInside, relativeTo } from "../authority/path.ts";
 import { isPlace } from "../plan/key1.ts";
 import { absolute, type Places, type PortablePath } from "../plan/plan.ts";
 
@@ -34,26 +34,18 @@ export function makePlaceMatcher(
   const { below, followPlaces = false } = options;
   const literals = entries.filter(isPlace).map((entry) => absolute(entry, places));
   const folded = literals.map(foldPath);
-  const findName = makeNameFinder(entries.filter((entry) => !isPlace(entry)).map(foldPath));
+  const findName = makeNameFinder(entries.filter((entry) => !isPlace(entry)));
   return (path) => {
     const asked = foldPath(path);
     if (folded.some((place) => isInside(place, asked))) return true;
     if (followPlaces && literals.some((place) => isInside(foldPath(realPlace(place)), asked))) return true;
     if (!isInside(below, path)) return false;
     const components = relativeTo(below, path).split("/");
-    const foldedComponents = components.map(foldPath);
-    for (let at = findName(foldedComponents); at >= 0; at = findName(foldedComponents, at + 1)) {
+    for (let at = findName(components); at >= 0; at = findName(components, at + 1)) {
       if (options.isExempt?.(components.slice(0, at + 1).join("/")) !== true) return true;
     }
     return false;
   };
-}
-
-/** Folds names that some file system takes for one and the same to the same text. */
-export function foldPath(path: string): string {
-  // deno-lint-ignore no-control-regex
-  if (/^[\x00-\x7f]*$/.test(path)) return path.toLowerCase();
-  return path.replace(/\p{Default_Ignorable_Code_Point}/gu, "").normalize("NFKC").toUpperCase().toLowerCase();
 }
 
 /** Where a place leads now; the place itself where it does not exist or may not be looked at. */

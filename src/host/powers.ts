@@ -11,6 +11,7 @@ import type { Artifacts } from "./artifacts.ts";
 import type { CallContext, RunContext } from "./context.ts";
 import type { Network } from "./network.ts";
 import type { ProgramOptions, Programs } from "./programs.ts";
+import { sleep } from "./retry.ts";
 import type { Source } from "./source.ts";
 
 /** The parts of the host that act on the world; each is loaded only if a granted tool needs it. */
@@ -105,16 +106,7 @@ class BasePowers implements BasePower {
 
   readonly now = (): number => this.#run.now();
 
-  readonly sleep = (ms: number): Promise<void> => {
-    const { signal } = this.#call;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, Math.min(ms, 2_147_483_647));
-      signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      }, { once: true });
-    });
-  };
+  readonly sleep = (ms: number): Promise<void> => sleep(ms, this.#call.signal);
 
   readonly sha256 = (bytes: Uint8Array<ArrayBuffer>): string | Promise<string> => this.#run.sha256(bytes);
 

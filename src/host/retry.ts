@@ -38,6 +38,9 @@ export function parseRetryAfter(header: string | undefined, nowMs: number): numb
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }
 
+/** Longest wait that a timer of the runtime takes, in milliseconds; a longer one would fire at once. */
+const MAX_TIMER_MS = 2_147_483_647;
+
 /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
 export function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -49,7 +52,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal.removeEventListener("abort", onAbort);
       resolve();
-    }, ms);
+    }, Math.min(ms, MAX_TIMER_MS));
     signal.addEventListener("abort", onAbort, { once: true });
   });
 }

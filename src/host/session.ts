@@ -4,7 +4,7 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import { type JsonObject, utf8Length } from "../json.ts";
+import { isJsonObject, type JsonObject, utf8Length } from "../json.ts";
 import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -124,10 +124,7 @@ export class Session {
 
   #acknowledge(bytes: unknown): boolean {
     if (typeof bytes !== "number" || !Number.isSafeInteger(bytes) || bytes < 0) return false;
-    const isolate = this.#isolate;
-    if (isolate !== undefined && "acknowledge" in isolate) {
-      (isolate as { acknowledge(n: number): void }).acknowledge(bytes);
-    }
+    this.#isolate?.acknowledge?.(bytes);
     return true;
   }
 
@@ -210,9 +207,7 @@ export class Session {
     const copied = copyIn(body);
     if (!copied.ok) return false;
     const { value } = copied;
-    const kind = typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as JsonObject).kind
-      : undefined;
+    const kind = isJsonObject(value) ? value.kind : undefined;
     if (typeof kind === "string") this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
     this.#options.record({
       type: "event",

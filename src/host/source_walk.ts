@@ -10,7 +10,7 @@
 import { makeGlob } from "../authority/glob.ts";
 import { nameOf } from "../authority/path.ts";
 import type { SourceEntry } from "../tool/powers.ts";
-import { type IgnoreScope, rootIgnoreScope } from "./gitignore.ts";
+import type { IgnoreScope } from "./gitignore.ts";
 import { isCanonical, isPathError, joinPath, sameFile } from "./path_proof.ts";
 import type { PlaceMatcher } from "./place_rules.ts";
 
@@ -112,6 +112,9 @@ export function entryOf(collected: Collected): SourceEntry {
 /** Tests a path relative to the root; a folder's path ends with `/`. */
 type Matcher = (path: string) => boolean;
 
+/** The scope of a tree in which no `.gitignore` was found yet. */
+const NOTHING_IGNORED: IgnoreScope = { rules: [], ignores: () => false };
+
 interface Walk {
   readonly root: CollectedRoot;
   readonly allowance: Allowance;
@@ -126,7 +129,7 @@ interface Walk {
  *
  * @throws {Deno.errors.NotFound} If the root is gone.
  */
-export function walkRoot(root: CollectedRoot, rules: WalkRules, allowance: Allowance): void {
+export async function walkRoot(root: CollectedRoot, rules: WalkRules, allowance: Allowance): Promise<void> {
   const walk: Walk = {
     root,
     allowance,
@@ -139,7 +142,7 @@ export function walkRoot(root: CollectedRoot, rules: WalkRules, allowance: Allow
     walkFile(walk, root.canonical, nameOf(root.canonical));
     return;
   }
-  walkFolder(walk, "", rootIgnoreScope());
+  await walkFolder(walk, "", NOTHING_IGNORED);
   sortEntries(root.entries);
 }
 
@@ -150,7 +153,7 @@ function walkFile(walk: Walk, canonical: string, name: string): void {
   inspectFile(walk, name, canonical);
 }
 
-function walkFolder(walk: Walk, folder: string, outer: IgnoreScope): void {
+async function walkFolder(walk: Walk, folder: string, outer: IgnoreScope): Promise<void> {
   const { root } = walk;
   const canonical = joinPath(root.canonical, folder);
   const prefix = folder === "" ? "" : folder + "/";
@@ -159,31 +162,46 @@ function walkFolder(walk: Walk, folder: string, outer: IgnoreScope): void {
   // A folder that became a link since its parent was read would list names from elsewhere.
   if (!isCanonical(canonical)) return keep(walk, folder === "" ? "." : folder, canonical, "changed");
   const hasRules = children.some((child) => child.name === ".gitignore");
-  const scope = hasRules ? outer.enter(folder, joinPath(canonical, ".gitignore")) : outer;
+  const scope = hasRules ? await enterScope(outer, folder, canonical) : outer;
   if (scope === undefined) return keep(walk, folder === "" ? "." : folder, canonical, "ignored");
   root.folders.add(folder);
   for (const child of children) {
     const path = prefix + child.name;
+    const place = joinPath(canonical, child.name);
     if (walk.allowance.entries <= 0) {
       // One last entry, so that a listing shows that and where it is cut.
-      add(walk, path, joinPath(canonical, child.name), "limit");
+      add(walk, path, place, "limit");
       return;
     }
-    visit(walk, path, joinPath(canonical, child.name), child, scope);
+    const refusal = refusalOf(walk, path, place, child, scope);
+    if (refusal !== undefined) keep(walk, path, place, refusal);
+    else if (child.isDirectory) await walkFolder(walk, path, scope);
+    else inspectFile(walk, path, place);
   }
 }
 
-function visit(walk: Walk, path: string, canonical: string, child: Deno.DirEntry, scope: IgnoreScope): void {
-  if (child.isSymlink) return keep(walk, path, canonical, "symlink");
+async function enterScope(outer: IgnoreScope, folder: string, canonical: string): Promise<IgnoreScope | undefined> {
+  const { enterIgnoreScope } = await import("./gitignore.ts");
+  return enterIgnoreScope(outer, folder, joinPath(canonical, ".gitignore"));
+}
+
+/** Why a name is not looked at; `undefined` for a folder to enter and for a file to inspect. */
+function refusalOf(
+  walk: Walk,
+  path: string,
+  canonical: string,
+  child: Deno.DirEntry,
+  scope: IgnoreScope,
+): Kind | undefined {
+  if (child.isSymlink) return "symlink";
   const spelled = child.isDirectory ? path + "/" : path;
-  if (child.name === ".git") return keep(walk, path, canonical, "ignored");
-  if (walk.isSecret(canonical)) return keep(walk, path, canonical, "secret");
-  if (scope.ignores(spelled)) return keep(walk, path, canonical, "ignored");
-  if (walk.isExcluded(spelled)) return keep(walk, path, canonical, "excluded");
-  if (child.isDirectory) return walkFolder(walk, path, scope);
-  if (!child.isFile) return keep(walk, path, canonical, "special");
-  if (!walk.isIncluded(path)) return keep(walk, path, canonical, "not_included");
-  inspectFile(walk, path, canonical);
+  if (child.name === ".git") return "ignored";
+  if (walk.isSecret(canonical)) return "secret";
+  if (scope.ignores(spelled)) return "ignored";
+  if (walk.isExcluded(spelled)) return "excluded";
+  if (child.isDirectory) return undefined;
+  if (!child.isFile) return "special";
+  return walk.isIncluded(path) ? undefined : "not_included";
 }
 
 function inspectFile(walk: Walk, path: string, canonical: string): void {

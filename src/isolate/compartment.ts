@@ -20,6 +20,7 @@ export class CompartmentIsolate implements Isolate {
   readonly #fromAgent: string[] = [];
   #guest: ReturnType<typeof makeGuest> | undefined;
   #checking = false;
+  #taking = false;
   #lines = 0;
 
   constructor(events: IsolateEvents) {
@@ -48,7 +49,7 @@ export class CompartmentIsolate implements Isolate {
       event.preventDefault();
       guest.fail(event.reason);
     });
-    guest.begin(evaluateHardened(sesWrap(code), guest.globals), () => this.#check());
+    guest.begin(evaluateHardened(sesWrap(code), guest.globals, isProxy), () => this.#check());
     this.#check();
   }
 
@@ -64,28 +65,37 @@ export class CompartmentIsolate implements Isolate {
 
   /** Lines are taken on a stack of the host's own: an agent that has almost used up its stack cannot break the host. */
   #post(line: string): void {
+    // Marked last: an agent that has used up its stack may make the call before it fail.
+    if (!this.#taking) queueMicrotask(() => this.#take());
+    this.#taking = true;
     this.#fromAgent.push(line);
-    if (this.#fromAgent.length > 1) return;
-    queueMicrotask(() => {
-      for (let at = 0; at < this.#fromAgent.length; at++) this.#events.line(this.#fromAgent[at] ?? "");
-      this.#fromAgent.length = 0;
-    });
   }
 
+  #take(): void {
+    for (let at = 0; at < this.#fromAgent.length; at++) this.#events.line(this.#fromAgent[at] ?? "");
+    this.#fromAgent.length = 0;
+    this.#taking = false;
+  }
+
+  /** What goes wrong on the agent's side is the agent's failure: the host's own stack, on which it runs, must not see it. */
   #enter(run: () => void): void {
-    run();
+    try {
+      run();
+    } catch (error) {
+      this.#guest?.fail(error);
+    }
     this.#check();
   }
 
   /** Looks, once the turn's microtasks have run, whether anything can still happen. */
   #check(): void {
     if (this.#checking) return;
-    this.#checking = true;
     setImmediate(() => {
       this.#checking = false;
       this.#guest?.settle();
       this.#guest?.stall();
     });
+    this.#checking = true;
   }
 }
 

@@ -96,6 +96,9 @@ export function makeGuest(powers, start) {
       freeze(this);
     }
   }
+  // What an agent catches leads to the class. In a compartment it runs on the host's stack, so nobody may give it a parent.
+  freeze(ToolCallError);
+  freeze(ToolCallError.prototype);
 
   /**
    * Copies plain data. Reads through property descriptors, so no getter, `toJSON` or proxy trap of the agent runs twice
@@ -229,9 +232,10 @@ export function makeGuest(powers, start) {
   function ask(head, body, tool) {
     const id = nextId++;
     return new Promise((resolve, reject) => {
-      waiting.set(id, tool === undefined ? { resolve, reject } : { resolve, reject, tool });
       const text = headText({ ...head, id });
+      // Posted first: where the agent has used up its stack, nothing then waits for what was never asked.
       post(body === undefined ? text : `${text}\t${body}`);
+      waiting.set(id, tool === undefined ? { resolve, reject } : { resolve, reject, tool });
     });
   }
 
@@ -345,8 +349,8 @@ export function makeGuest(powers, start) {
 
   /** @param {unknown} error */
   function describeError(error) {
-    if (typeof error !== "object" || error === null) return { name: "thrown", message: clip(`${String(error)}`, 2000) };
     try {
+      if (typeof error !== "object" || error === null) return { name: "thrown", message: clip(String(error), 2000) };
       const { name, message, stack } = /** @type {Error} */ (error);
       return { name: clip(`${name}`, 200), message: clip(`${message}`, 2000), stack: clip(`${stack ?? ""}`, 8000) };
     } catch {

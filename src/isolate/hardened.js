@@ -1,10 +1,11 @@
 // @ts-check
 /**
  * Agent code in a hardened compartment: what the worker and the host's own thread share. The worker gets this file as
- * text, so it is plain JavaScript without imports.
+ * text, so it is plain JavaScript that imports only what the worker gets beside it.
  *
  * @module
  */
+import { makeStructuredClone } from "./structured_clone.js";
 
 /** Names that a compartment has and agent code does not get: the agent's process does not have them either. */
 const COMPARTMENT_ONLY = ["Compartment", "harden", "lockdown", "assert", "eval"];
@@ -40,14 +41,18 @@ export function lockRealm() {
  *
  * @param {string} wrapped Text of an expression whose value is a promise of the module's exports.
  * @param {Record<string, unknown>} globals
+ * @param {(value: unknown) => boolean} isProxy
  * @returns {Promise<Record<string, unknown> | undefined>}
  */
-export function evaluateHardened(wrapped, globals) {
+export function evaluateHardened(wrapped, globals, isProxy) {
   const { harden, Compartment } =
     /** @type {{ harden<T>(value: T): T, Compartment: new (options: object) => { globalThis: Record<string, unknown>, evaluate(source: string): unknown } }} */ (
       /** @type {unknown} */ (globalThis)
     );
-  const { URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa, structuredClone, DOMException } = globalThis;
+  const { URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa, DOMException } = globalThis;
+  const structuredClone = makeStructuredClone(isProxy);
+  // Object URLs are the runtime's: the host's own worker starts from one.
+  for (const name of ["createObjectURL", "revokeObjectURL"]) Reflect.deleteProperty(URL, name);
   const platform = harden({ URL, URLSearchParams, TextEncoder, TextDecoder, atob, btoa, structuredClone });
   // What the platform throws and returns has prototypes that no global leads to: agent and host share them.
   harden([DOMException, Object.getPrototypeOf(new URLSearchParams().entries())]);

@@ -42,6 +42,8 @@ export interface Isolate {
   send(line: string): void;
   /** Resolves once nothing waits to be sent; `undefined` where nothing does. */
   drained?(): Promise<void> | undefined;
+  /** Takes note of bytes that the agent's side says it has read; absent where nothing is counted. */
+  acknowledge?(bytes: number): void;
   /** Takes in what the agent sends. Resolves when the run is over or the agent's side is gone. */
   serve(run: Served): Promise<void>;
 }

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { concatBytes } from "../bytes.ts";
 import type { GuestStart, Isolate, IsolateEvents, Served } from "./isolate.ts";
 
 /** Bytes that a pipe surely takes without blocking; pipes hold 65,536. */
@@ -138,7 +139,7 @@ export class ProcessIsolate implements Isolate {
       if (this.#partialBytes + tail.length > this.#maxLineBytes) return this.#end("frame_too_long");
       let text: string;
       try {
-        text = this.#decoder.decode(this.#partial.length === 0 ? tail : join([...this.#partial, tail]));
+        text = this.#decoder.decode(this.#partial.length === 0 ? tail : concatBytes([...this.#partial, tail]));
       } catch {
         return this.#end("frame_not_text");
       }
@@ -174,14 +175,4 @@ export class ProcessIsolate implements Isolate {
     this.#over = true;
     this.#events.gone(reason);
   }
-}
-
-function join(chunks: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

@@ -10,6 +10,7 @@
  * @module
  */
 import { makeGuest } from "./guest.js";
+import { makeStructuredClone } from "./structured_clone.js";
 
 /** The globals that agent code keeps: the language as a hardened compartment has it. */
 const LANGUAGE = new Set([
@@ -140,7 +141,7 @@ addEventListener("error", (event) => {
 });
 showAgentFramesOnly();
 removeGlobals();
-Object.assign(globalThis, guest.globals);
+Object.assign(globalThis, guest.globals, { structuredClone: makeStructuredClone(isProxy) });
 Object.defineProperty(RealDate.prototype, "constructor", { value: guest.globals.Date });
 guest.begin(importAgent(), schedule);
 
@@ -169,8 +170,9 @@ function post(line) {
 
 function schedule() {
   if (scheduled) return;
-  scheduled = true;
+  // Marked last: an agent that has used up its stack may make the call before it fail.
   later(turn);
+  scheduled = true;
 }
 
 /** One turn: send what the agent asked for, then wait for answers in the cheapest way that its timers allow. */
@@ -297,6 +299,7 @@ function removeGlobals() {
   }
   // The realm inherits these; without them agent code gets no event and so no constructor of one.
   for (const name of ["addEventListener", "removeEventListener"]) delete eventTarget[name];
+  for (const name of ["createObjectURL", "revokeObjectURL"]) Reflect.deleteProperty(URL, name);
   if ("Temporal" in all) delete (/** @type {Record<string, unknown>} */ (all.Temporal)).Now;
 }
 

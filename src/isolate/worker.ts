@@ -5,10 +5,12 @@
  *
  * @module
  */
+import manifest from "../../deno.json" with { type: "json" };
 import { sesWrap } from "./ses_wrap.ts";
 import guestText from "./guest.js" with { type: "text" };
 import hardenedText from "./hardened.js" with { type: "text" };
 import type { GuestStart, Isolate, IsolateEvents } from "./isolate.ts";
+import cloneText from "./structured_clone.js" with { type: "text" };
 import bootText from "./worker_boot.js" with { type: "text" };
 
 /** Joins the host to a worker. */
@@ -77,10 +79,10 @@ export class WorkerIsolate implements Isolate {
   }
 }
 
-/** One module text out of three: a worker that starts from text needs no permission to read a file. */
+/** One module text out of several: a worker that starts from text needs no permission to read a file. */
 function workerText(): string {
-  const body = [guestText, hardenedText, bootText]
+  const body = [guestText, cloneText, hardenedText, bootText]
     .map((text) => text.replaceAll(/^import [^\n]*\n/gm, "").replaceAll(/^export /gm, ""))
     .join("\n");
-  return `import "npm:ses@2.3.0";\n${body}`;
+  return `import ${JSON.stringify(manifest.imports.ses)};\n${body}`;
 }

@@ -3,7 +3,7 @@
  * The agent's worker: permissions "none", and inside it a hardened compartment. Without the compartment agent code could
  * reach open file descriptors of the host, the record channel among them.
  *
- * The host joins this file to `guest.js` and `hardened.js` and starts the worker from the text.
+ * The host joins this file to `guest.js`, `hardened.js` and `structured_clone.js` and starts the worker from the text.
  *
  * @module
  */
@@ -24,6 +24,7 @@ let guest;
 /** @type {string[]} */
 let batch = [];
 let checking = false;
+let flushing = false;
 
 lockRealm();
 port.onmessage = (/** @type {MessageEvent} */ { data }) => {
@@ -37,8 +38,10 @@ send('{"op":"hello"}');
 function begin({ start, wrapped }) {
   const made = makeGuest({
     post: (line) => {
+      // Marked last: an agent that has used up its stack may make the call before it fail.
+      if (!flushing) soon(flush);
+      flushing = true;
       batch.push(line);
-      if (batch.length === 1) soon(flush);
     },
     log: (text) => {
       const bytes = encoder.encode(text.toWellFormed());
@@ -57,22 +60,23 @@ function begin({ start, wrapped }) {
     event.preventDefault();
     made.fail(event.reason);
   });
-  made.begin(evaluateHardened(wrapped, made.globals), check);
+  made.begin(evaluateHardened(wrapped, made.globals, isProxy), check);
   check();
 }
 
 function flush() {
   const lines = batch;
   batch = [];
-  send(lines.join("\n"));
+  flushing = false;
+  if (lines.length > 0) send(lines.join("\n"));
 }
 
 function check() {
   if (checking) return;
-  checking = true;
   later(() => {
     checking = false;
     guest?.settle();
     guest?.stall();
   });
+  checking = true;
 }

@@ -1,4 +1,8 @@
-/** @module */
+/**
+ * What bundling an agent gives.
+ *
+ * @module
+ */
 
 /** An agent as one module. */
 export interface AgentBundle {

@@ -35,8 +35,6 @@ export interface BundleOptions {
   readonly onProgress?: ((line: string) => void) | undefined;
 }
 
-export type { AgentBundle };
-
 /** Limits of one bundle, inclusive. */
 export const BUNDLE_LIMITS = {
   ...MODULE_LIMITS,

@@ -5,16 +5,18 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import { makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
+import { isInside } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
-import { ControlError, InputError } from "../errors.ts";
+import { ControlError, InputError, UsageError } from "../errors.ts";
 import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
-import { IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
+import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, isPlace, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch, type RunEnd } from "./launch.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { startedBy } from "../plan/program_setup.ts";
+import { findPrebuilt } from "./prebuilt.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
 import { prepareStarts, type ProgramStarts } from "./program_starts.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
@@ -76,12 +78,13 @@ export interface Executed {
  */
 export async function execute(prepared: PreparedRun, options: ExecuteOptions): Promise<Executed> {
   const { plan, places } = prepared;
-  const [base, channels, fixtures, caPem, proxy] = await Promise.all([
+  const [base, channels, fixtures, caPem, proxy, prebuilt] = await Promise.all([
     options.groundwork.base,
     options.groundwork.channels,
     readFixtures(plan, places),
     readCa(plan, places),
     readProxy(plan),
+    findPrebuilt(),
     makePrivateDir(places.state),
   ]);
   await makeRoots(plan, places);
@@ -101,7 +104,7 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     throw error;
   }
   try {
-    return await executeWith(prepared, options, { base, channels, fixtures, caPem, proxy, starts, egress });
+    return await executeWith(prepared, options, { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress });
   } finally {
     await starts?.close();
   }
@@ -114,6 +117,7 @@ interface Gathered {
   readonly fixtures: Readonly<Record<string, string>>;
   readonly caPem: string | undefined;
   readonly proxy: Key1Options;
+  readonly prebuilt: Awaited<ReturnType<typeof findPrebuilt>>;
   readonly starts: ProgramStarts | undefined;
   readonly egress: EgressRecords;
 }
@@ -121,7 +125,7 @@ interface Gathered {
 async function executeWith(
   prepared: PreparedRun,
   options: ExecuteOptions,
-  { base, channels, fixtures, caPem, proxy, starts, egress }: Gathered,
+  { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress }: Gathered,
 ): Promise<Executed> {
   const { plan, places } = prepared;
   const clock = Date.now();
@@ -145,7 +149,7 @@ async function executeWith(
     channels,
     hostFlags: hostFlags(plan, places, { ...proxy, ...startGrants(channels, plan), ...run }),
     hostEnv: hostEnv(plan),
-    hostMain: `${places.twokey}/src/host/main.ts`,
+    hostMain: prebuilt?.host ?? `${places.twokey}/src/host/main.ts`,
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
     code: prepared.code,
     fixtures,
@@ -189,9 +193,11 @@ function makeRunId(clock: number): string {
   return `${time}-${crypto.getRandomValues(new Uint8Array(3)).toHex()}`;
 }
 
-async function makeRunDir({ loaded, places }: PreparedRun, runId: string, runsDir?: string): Promise<string> {
+async function makeRunDir(prepared: PreparedRun, runId: string, runsDir?: string): Promise<string> {
+  const { loaded, places } = prepared;
   if (runsDir !== undefined) {
     const dir = `${await Deno.realPath(await ensureDir(runsDir))}/${runId}`;
+    assertOutOfReach(dir, prepared);
     await Deno.mkdir(dir, { mode: 0o700 });
     return dir;
   }
@@ -205,6 +211,19 @@ async function makeRunDir({ loaded, places }: PreparedRun, runId: string, runsDi
   await makeDir(dir, { above: places.project, mode: 0o700 });
   await ignoreInGit(`${places.project}/.twokey`);
   return dir;
+}
+
+/** A log below a root of the plan could be read by a later agent, and a made-up run could be written beside it. */
+function assertOutOfReach(dir: string, { plan, places }: PreparedRun): void {
+  const kept = plan.fs.secret.filter(isPlace).map((place) => absolute(place, places));
+  for (const [what, roots] of [["write", plan.fs.write], ["read", plan.fs.read]] as const) {
+    const root = roots.find((root) => isInside(absolute(root.root, places), dir));
+    if (root === undefined || (what === "read" && kept.some((place) => isInside(place, dir)))) continue;
+    throw new UsageError(
+      "usage_runs_dir",
+      `Cannot keep the log below the ${what} root "${root.label}": agents have access there; name a folder outside of it`,
+    );
+  }
 }
 
 async function ensureDir(path: string): Promise<string> {
@@ -288,7 +307,7 @@ export function startGrants(channels: ChannelPaths, { isolation, network }: Plan
 /** The host's environment: the variables that the plan names, Deno's cache, and a canary that nobody was granted. */
 function hostEnv(plan: Plan): Record<string, string> {
   const cache = denoDirOf((name) => Deno.env.get(name));
-  const env: Record<string, string> = { TWOKEY_CANARY: "visible", ...(cache === null ? {} : { DENO_DIR: cache }) };
+  const env: Record<string, string> = { [CANARY_VARIABLE]: "visible", ...(cache === null ? {} : { DENO_DIR: cache }) };
   for (const name of plan.env) {
     const value = Deno.env.get(name);
     if (value !== undefined) env[name] = value;

@@ -7,9 +7,10 @@
 import { isInside } from "../authority/path.ts";
 import { AuditError } from "../errors.ts";
 import { canonical, sha256 } from "../json.ts";
-import { BUDGETS } from "../plan/budgets.ts";
-import { type Change, comparePlans } from "../plan/compare.ts";
-import type { Budgets, Places, Plan } from "../plan/plan.ts";
+import { defaultBudgets } from "../plan/budgets.ts";
+import type { Change } from "../plan/change.ts";
+import { comparePlans } from "../plan/compare.ts";
+import type { Places, Plan } from "../plan/plan.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { makePrivateDir } from "./state_dir.ts";
 
@@ -133,14 +134,13 @@ function gainsOver(base: Plan, plan: Plan): readonly Change[] | undefined {
 /** The plan that grants nothing, otherwise like `plan`. */
 function nothingOf(plan: Plan): Plan {
   const { process: _, ...others } = plan;
-  const budgets = Object.fromEntries(Object.entries(BUDGETS).map(([name, { value }]) => [name, value]));
   return {
     ...others,
     isolation: "process",
     tools: {},
     fs: { ...plan.fs, read: [], write: [] },
     network: { fixtures: [], cache: null, retryAttempts: 0, proxy: null, ca: null, ipv6: false },
-    budgets: budgets as unknown as Budgets,
+    budgets: defaultBudgets(),
     github: { repos: [] },
     credentials: {},
     env: [],

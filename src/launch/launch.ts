@@ -8,6 +8,7 @@ import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import { AuditWriter, checkBody } from "../audit/writer.ts";
+import { concatBytes } from "../bytes.ts";
 import { AuditError, ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
@@ -245,7 +246,7 @@ class Run {
         }
         continue;
       }
-      const text = decoder.decode(concat([...partial, buffer.subarray(0, last)]));
+      const text = decoder.decode(concatBytes([...partial, buffer.subarray(0, last)]));
       partial = last + 1 < count ? [buffer.slice(last + 1, count)] : [];
       partialBytes = count - last - 1;
       let urgent: boolean;
@@ -421,18 +422,7 @@ function rest(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function concat(chunks: readonly Uint8Array[]): Uint8Array {
-  if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
-  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
-}
-
-/** Fails where a required helper of the base system is missing. */
+/** Refuses a system that twokey does not run on. @throws {ControlError} `control_platform`. */
 export function assertPlatform(): void {
   if (Deno.build.os !== "linux" && Deno.build.os !== "darwin") {
     throw new ControlError(

@@ -5,13 +5,14 @@
  * @module
  */
 import { DataError, InputError } from "../errors.ts";
+import { sha256 } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { absolute } from "../plan/plan.ts";
 import { compile } from "../policy/compile.ts";
-import { inspect, programsOf } from "../policy/inspect.ts";
+import { inspect, MAX_INPUT_BYTES, programsOf } from "../policy/inspect.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import type { ProgramFact } from "../policy/program_fact.ts";
-import { compileLoaded } from "../policy/compile_file.ts";
+import { compileLoaded } from "../policy/compile_loaded.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { placesOf } from "../policy/places.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
@@ -96,13 +97,17 @@ async function bundleDir({ state }: Places): Promise<string | undefined> {
   }
 }
 
-/** Reads the recorded answers that a plan names and checks their form. @throws {DataError} If one is wrong. */
+/**
+ * Reads the recorded answers that a plan names and checks their form.
+ *
+ * @throws {DataError} If one is wrong, or is not what the plan was made from.
+ */
 export async function readFixtures({ network }: Plan, places: Places): Promise<Record<string, string>> {
   const texts: Record<string, string> = Object.create(null);
   if (network.fixtures.length === 0) return texts;
   const { parseFixture } = await import("../plan/fixtures.ts");
-  for (const { path } of network.fixtures) {
-    const text = await readInput(absolute(path, places), path);
+  for (const { path, sha256 } of network.fixtures) {
+    const text = await readPlanned({ path, sha256 }, places);
     parseFixture(text, path);
     texts[path] = text;
   }
@@ -112,18 +117,46 @@ export async function readFixtures({ network }: Plan, places: Places): Promise<R
 /** Text of the certificate authority that a plan names: a file, or a variable that holds its path or the text itself. */
 export async function readCa({ network: { ca } }: Plan, places: Places): Promise<string | undefined> {
   if (ca === null) return undefined;
-  if ("file" in ca) return await readInput(absolute(ca.file, places), ca.file);
+  if ("file" in ca) return await readPlanned({ path: ca.file, sha256: ca.sha256 }, places);
   const value = Deno.env.get(ca.fromEnv);
   if (value === undefined || value === "") {
     throw new InputError("ca_unset", `Cannot use the certificate authority: the variable "${ca.fromEnv}" is not set`);
   }
-  return value.startsWith("-----BEGIN") ? value : await readInput(value, `$${ca.fromEnv}`);
+  return value.startsWith("-----BEGIN") ? value : textOf(await readInput(value, `$${ca.fromEnv}`), `$${ca.fromEnv}`);
 }
 
-async function readInput(path: string, name: string): Promise<string> {
+/** Reads a file whose digest stands in the plan, so that what was reviewed, asked for and locked is what is used. */
+async function readPlanned(
+  { path, sha256: planned }: { readonly path: string; readonly sha256: string },
+  places: Places,
+): Promise<string> {
+  const bytes = await readInput(absolute(path, places), path);
+  if (await sha256(bytes) !== planned) {
+    throw new DataError("input_changed", `Cannot use "${path}": it has changed since the policy was compiled`, {
+      fix: "Run again",
+    });
+  }
+  return textOf(bytes, path);
+}
+
+function textOf(bytes: Uint8Array<ArrayBuffer>, name: string): string {
   try {
-    return await Deno.readTextFile(path);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
+    throw new DataError("input_kind", `Cannot use "${name}": it is not UTF-8 text`, { cause });
+  }
+}
+
+/** Reads a regular file: a FIFO would hang the launcher, a device need not end. */
+async function readInput(path: string, name: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    const { isFile, size } = await Deno.stat(path);
+    if (!isFile || size > MAX_INPUT_BYTES) {
+      throw new DataError("input_kind", `Cannot use "${name}": it is no regular file of at most 64 MiB`);
+    }
+    return await Deno.readFile(path);
+  } catch (cause) {
+    if (cause instanceof DataError) throw cause;
     throw new InputError("input_unreadable", `Cannot read "${name}": it is missing or not readable`, { cause });
   }
 }

@@ -31,9 +31,6 @@ export class Relay {
     this.#options = options;
   }
 
-  /** The last lines of the host, for the case that it dies without a word. */
-  readonly lastHostLines: string[] = [];
-
   /** Relays one stream to its end. Never rejects. */
   async follow(source: "host" | "agent", stream: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder();
@@ -63,10 +60,6 @@ export class Relay {
   }
 
   #pass(source: "host" | "agent", text: string): void {
-    if (source === "host") {
-      this.lastHostLines.push(text.slice(0, MAX_LINE));
-      if (this.lastHostLines.length > 20) this.lastHostLines.shift();
-    }
     for (let at = 0; at === 0 || at < text.length; at += MAX_LINE) {
       this.#options.line(source, text.slice(at, at + MAX_LINE));
     }

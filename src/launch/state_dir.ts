@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { parentOf } from "../authority/path.ts";
 import { AuditError } from "../errors.ts";
 
 const KEY_BYTES = 32;
@@ -40,7 +41,7 @@ export async function makeDir(path: string, options: { readonly above: string; r
       }
       break;
     } else missing.unshift(at);
-    at = at.slice(0, Math.max(at.lastIndexOf("/"), 1));
+    at = parentOf(at);
   }
   for (const folder of missing) {
     try {

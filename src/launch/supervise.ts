@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RecordBody } from "../audit/record.ts";
+import { OUTCOME_RECORD_TYPES, type RecordBody } from "../audit/record.ts";
 import type { Budgets } from "../plan/plan.ts";
 import { readUsage } from "./usage.ts";
 
@@ -66,7 +66,7 @@ export class Supervisor {
     if (type === "tool_call") {
       const lateMs = performance.now() + this.#run.timeoutMs(tool) + STUCK_MS;
       this.#inFlight.set(id, { tool, lateMs });
-    } else if (OUTCOMES.has(type)) this.#inFlight.delete(id);
+    } else if (OUTCOME_RECORD_TYPES.has(type)) this.#inFlight.delete(id);
   }
 
   /** Ends the run, for the first reason that comes. */
@@ -102,12 +102,3 @@ export class Supervisor {
     else if (usage.cpuMs > budgets.cpuMs) this.end("cpu_exceeded");
   }
 }
-
-const OUTCOMES = new Set([
-  "tool_result",
-  "tool_error",
-  "tool_timeout",
-  "tool_denial",
-  "tool_invalid_args",
-  "budget_exceeded",
-]);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Json } from "../json.ts";
+import { type Json, pointerPart } from "../json.ts";
 
 /** Deepest nesting of a value that crosses, the root being level 1. */
 export const MAX_DEPTH = 64;
@@ -62,7 +62,7 @@ export function checkPlain(value: unknown): CopyRefusal | undefined {
         continue;
       }
       for (const [key, inner] of Object.entries(current)) {
-        const at = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+        const at = path + pointerPart(key);
         if (key === "__proto__") return { path: at, reason: "a key named __proto__" };
         if (!key.isWellFormed()) return { path, reason: "a key with a lone surrogate" };
         stack.push({ value: inner, path: at, depth: depth + 1 });

@@ -4,35 +4,26 @@
  *
  * @module
  */
-import { includes } from "../authority/path_language.ts";
 import { admitsRepository } from "../authority/repository.ts";
 import { canonical } from "../json.ts";
 import { BUDGETS } from "./budgets.ts";
+import type { Change } from "./change.ts";
+import { comparePaths, reachesOutside } from "./compare_paths.ts";
 import { compareProcess } from "./compare_programs.ts";
-import { readSet, writeSet } from "./path_sets.ts";
-import type { Budgets, GateRule, Isolation, Plan } from "./plan.ts";
+import {
+  asksNetwork,
+  type Budgets,
+  type GateRule,
+  type Isolation,
+  ISOLATIONS,
+  type Plan,
+  type UnsafeGrant,
+} from "./plan.ts";
 
-/** One difference between a base plan and a head plan. */
-export interface Change {
-  /**
-   * `gained` and `lost` speak of authority; `narrowed` is a grant that became smaller; `changed` is a difference that
-   * grants nothing.
-   */
-  readonly kind: "gained" | "lost" | "narrowed" | "changed";
-  /** What the difference is about, as a slug: `tool`, `read`, `write`, `reach`, `budget` … */
-  readonly subject: string;
-  /** The difference in words, without the kind. */
-  readonly text: string;
-  /** JSON Pointer into the head's policy for what was gained or narrowed, else into the base's; `""` for the whole. */
-  readonly rule: string;
-  /** A path that proves it: admitted by one plan and not by the other. */
-  readonly example?: string;
-}
-
-/** From the tightest to the loosest. */
-const ISOLATIONS: readonly Isolation[] = ["process", "worker", "compartment"];
-
-/** Whether the head plan may do nothing that the base plan may not. */
+/**
+ * Whether the head plan may do nothing that the base plan may not. What cannot be decided counts as more. A partial
+ * order, but for a path that is a folder for one plan and a file for another, which may count as more once too often.
+ */
 export function covers(base: Plan, head: Plan): boolean {
   return !comparePlans(base, head).some(({ kind }) => kind === "gained");
 }
@@ -52,7 +43,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareBudgets(base.budgets, head.budgets),
     ...compareIsolation(base.isolation, head.isolation),
     ...compareRedaction(base, head),
-    ...compareSets({ subject: "unsafe", noun: "the accepted risk", rule: "/unsafe" }, unsafeOf(base), unsafeOf(head)),
+    ...compareUnsafe(base.unsafe, head.unsafe),
     ...compareFree(base, head),
   ];
   const order = ["gained", "lost", "narrowed", "changed"];
@@ -89,68 +80,13 @@ function compareTools(base: Plan, head: Plan): Change[] {
   return changes;
 }
 
-function comparePaths(base: Plan, head: Plan): Change[] {
-  return [
-    ...compareSide({ subject: "read", verb: "read", rule: "/fs/read" }, base, head, readSet),
-    ...compareSide({ subject: "write", verb: "create", rule: "/fs/write" }, base, head, writeSet),
-  ];
-}
-
-function compareSide(
-  side: { readonly subject: string; readonly verb: string; readonly rule: string },
-  base: Plan,
-  head: Plan,
-  setOf: typeof readSet,
-): Change[] {
-  const changes: Change[] = [];
-  const { subject, verb, rule } = side;
-  for (const reach of ["allowed", "allowed_or_asked"] as const) {
-    const was = setOf(base, reach);
-    const is = setOf(head, reach);
-    const grown = includes(was, is);
-    const shrunk = includes(is, was);
-    if (!grown.holds) changes.push(pathChange("gained", side, grown.witness));
-    if (!shrunk.holds) {
-      const kind = is.globs.length > 0 && !isEmpty(is) ? "narrowed" : "lost";
-      changes.push(pathChange(kind, { subject, verb, rule }, shrunk.witness));
-    }
-    // Without any rule that asks, the two reaches are the same sets.
-    if (![...base.gate, ...head.gate].some(({ effect }) => effect === "ask")) break;
-    if (changes.length > 0) break;
-  }
-  return changes;
-}
-
-function isEmpty(set: ReturnType<typeof readSet>): boolean {
-  return includes({ globs: [], has: () => false }, set).holds;
-}
-
-function pathChange(
-  kind: Change["kind"],
-  { subject, verb, rule }: { readonly subject: string; readonly verb: string; readonly rule: string },
-  example: string | undefined,
-): Change {
-  const words = kind === "gained"
-    ? `${verb} more files`
-    : kind === "lost"
-    ? `${verb} files at all`
-    : `${verb} fewer files`;
-  return {
-    kind,
-    subject,
-    text: example === undefined ? `${words} (the patterns are too many to compare; taken for a gain)` : words,
-    rule,
-    ...(example === undefined ? {} : { example }),
-  };
-}
-
 /** What the tools really ask: nothing where every answer is recorded, or the cache alone answers. */
 function compareReach(base: Plan, head: Plan): Change[] {
-  return compareSets({ subject: "reach", noun: "reach", rule: "/tools" }, reachOf(base), reachOf(head));
+  return compareSets({ subject: "reach", noun: "the network:", rule: "/tools" }, reachOf(base), reachOf(head));
 }
 
 function reachOf(plan: Plan): string[] {
-  if (plan.network.fixtures.length > 0 || plan.network.cache?.mode === "offline") return [];
+  if (!asksNetwork(plan.network)) return [];
   return Object.entries(plan.tools).flatMap(([tool, { endpoints }]) =>
     Object.values(endpoints).map(({ method, url }) => `${method} ${url} by ${tool}`)
   );
@@ -163,7 +99,10 @@ function compareNetwork({ network: was }: Plan, { network: is }: Plan): Change[]
   const cacheOf = (network: typeof was) =>
     network.cache === null ? [] : [`${network.cache.dir}, ${network.cache.mode}`];
   const routeOf = (network: typeof was) => network.proxy === null ? [] : [network.proxy.fromEnv];
-  const caOf = ({ ca }: typeof was) => ca === null ? [] : ["file" in ca ? ca.file : `$${ca.fromEnv}`];
+  const caOf = ({ ca }: typeof was) => {
+    if (ca === null) return [];
+    return ["file" in ca ? `${ca.file} (sha256 ${ca.sha256.slice(0, 12)})` : `$${ca.fromEnv}`];
+  };
   return [
     ...compareSets(at("fixture", "the recorded answers", "fixtures"), answers(was), answers(is)),
     ...compareSets(at("cache", "the cache", "cache"), cacheOf(was), cacheOf(is)),
@@ -175,11 +114,21 @@ function compareNetwork({ network: was }: Plan, { network: is }: Plan): Change[]
       was.retryAttempts,
       is.retryAttempts,
     ),
+    ...compareCache(was.cache, is.cache),
+  ];
+}
+
+/** An answer that is older, and entries that are more, are more; a cache of its own is compared as a whole. */
+function compareCache(was: Plan["network"]["cache"], is: Plan["network"]["cache"]): Change[] {
+  if (was === null || is === null) return [];
+  const at = (text: string, key: string) => ({ subject: "cache", text, rule: `/network/cache/${key}` });
+  return [
     ...compareNumber(
-      { subject: "cache", text: "the age of a kept answer in ms", rule: "/network/cache" },
-      was.cache === null ? 0 : was.cache.maxAgeMs ?? Infinity,
-      is.cache === null ? 0 : is.cache.maxAgeMs ?? Infinity,
+      at("the age of a kept answer in ms", "maxAgeMs"),
+      was.maxAgeMs ?? Infinity,
+      is.maxAgeMs ?? Infinity,
     ),
+    ...compareNumber(at("kept answers", "maxEntries"), was.maxEntries ?? Infinity, is.maxEntries ?? Infinity),
   ];
 }
 
@@ -206,14 +155,32 @@ function compareCredentials(base: Plan, head: Plan): Change[] {
 
 /** Rules only ever take away: one that is gone is a gain. Rules on paths for every tool are part of the sets. */
 function compareGate(base: Plan, head: Plan): Change[] {
-  const rulesOf = ({ gate }: Plan) => gate.filter((rule) => !isInSets(rule)).map(sentence);
-  const was = rulesOf(base);
-  const is = rulesOf(head);
-  const change = (kind: Change["kind"], text: string): Change => ({ kind, subject: "gate", text, rule: "/gate" });
+  const outside = reachesOutside(base) || reachesOutside(head);
+  const rulesOf = ({ gate }: Plan) => gate.filter((rule) => outside || !isInSets(rule));
+  const change = (kind: Change["kind"], text: string, rule: string): Change => ({ kind, subject: "gate", text, rule });
+  // outside the project a rule on files speaks of labels: the same rule means something else where they moved
+  const moved = outsideOf(base).some(({ root, label }) =>
+    outsideOf(head).some((other) => other.root === root && other.label !== label)
+  );
+  const isKept = (rule: GateRule, rules: readonly GateRule[]) =>
+    !(moved && rule.kind.startsWith("filesystem.")) && rules.some((other) => isWithin(rule, other));
   return [
-    ...was.filter((rule) => !is.includes(rule)).map((rule) => change("gained", `what the rule "${rule}" took away`)),
-    ...is.filter((rule) => !was.includes(rule)).map((rule) => change("narrowed", `a new rule "${rule}"`)),
+    ...rulesOf(base).filter((rule) => !isKept(rule, head.gate))
+      .map((rule) => change("gained", `what the rule "${sentence(rule)}" took away`, "/gate")),
+    ...rulesOf(head).filter((rule) => !base.gate.some((other) => isWithin(rule, other)))
+      .map((rule) => change("narrowed", `by the rule "${sentence(rule)}"`, rule.rule)),
   ];
+}
+
+/** Whether another rule takes at least what the first one takes. */
+function isWithin({ effect, kind, tools, match }: GateRule, other: GateRule): boolean {
+  const { tools: others } = other;
+  return other.kind === kind && other.match === match && (other.effect === effect || other.effect === "deny") &&
+    (others.length === 0 || (tools.length > 0 && tools.every((tool) => others.includes(tool))));
+}
+
+function outsideOf({ fs }: Plan): readonly { readonly root: string; readonly label: string }[] {
+  return [...fs.read, ...fs.write].filter(({ root }) => !root.startsWith("${project}"));
 }
 
 /** A field that is no longer redacted is read by whoever reads the log. */
@@ -245,8 +212,28 @@ function compareIsolation(was: Isolation, is: Isolation): Change[] {
   return [{ kind, subject: "isolation", text: `isolation ${is} instead of ${was}`, rule: "/isolation" }];
 }
 
-function unsafeOf(plan: Plan): string[] {
-  return plan.unsafe.map(({ key, path, expires }) => `${key} ${path}${expires === null ? "" : ` until ${expires}`}`);
+/** What is accepted outside the project; a later last day is more, an earlier one less. */
+function compareUnsafe(was: readonly UnsafeGrant[], is: readonly UnsafeGrant[]): Change[] {
+  const text = ({ path, expires }: UnsafeGrant) =>
+    `the accepted root ${path} outside the project${expires === null ? "" : `, until ${expires}`}`;
+  const change = (kind: Change["kind"], words: string): Change => ({
+    kind,
+    subject: "unsafe",
+    text: words,
+    rule: "/unsafe/outside",
+  });
+  const last = (grants: readonly UnsafeGrant[], path: string) =>
+    grants.filter((grant) => grant.path === path).map(({ expires }) => expires ?? "9999-12-31").toSorted().at(-1);
+  return [
+    ...is.flatMap((grant) => {
+      const before = last(was, grant.path);
+      const now = last(is, grant.path) ?? "";
+      if (before === now) return [];
+      if (before === undefined || now > before) return [change("gained", text(grant))];
+      return [change("narrowed", `${text(grant)} instead of ${before}`)];
+    }),
+    ...was.filter(({ path }) => last(is, path) === undefined).map((grant) => change("lost", text(grant))),
+  ];
 }
 
 /** Differences that grant nothing, for a reader who wonders. */

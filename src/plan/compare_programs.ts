@@ -4,7 +4,7 @@
  * @module
  */
 import { canonical } from "../json.ts";
-import type { Change } from "./compare.ts";
+import type { Change } from "./change.ts";
 import type { Plan } from "./plan.ts";
 import type { SandboxMode } from "./process_plan.ts";
 

@@ -11,8 +11,9 @@
  */
 import * as v from "valibot";
 import { DataError } from "../errors.ts";
-import { canonical, utf8Length } from "../json.ts";
+import { canonical, isJsonObject, pointerPart, utf8Length } from "../json.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
+import { isDay } from "./day.ts";
 import { KEPT_HEADERS, type RawReply } from "./raw_reply.ts";
 import { positionOf, syntaxErrorAt } from "./json_position.ts";
 
@@ -46,7 +47,7 @@ export interface FixtureSet {
 }
 
 const filled = v.pipe(v.string(), v.minLength(1));
-const jsonObject = v.custom<Record<string, unknown>>(isObject, "an object");
+const jsonObject = v.custom<Record<string, unknown>>(isJsonObject, "an object");
 
 const queriesSchema = v.strictObject({
   note: v.optional(filled),
@@ -86,7 +87,7 @@ const exchangesSchema = v.strictObject({
  */
 export function parseFixture(text: string, file: string): readonly RecordedExchange[] {
   const value = parseJson(text, file);
-  if (isObject(value) && Object.hasOwn(value, "queries")) {
+  if (isJsonObject(value) && Object.hasOwn(value, "queries")) {
     const { queries } = check(queriesSchema, value, { text, file });
     return queries.map(({ package: { ecosystem, name }, version, response }) => ({
       method: "POST",
@@ -97,7 +98,7 @@ export function parseFixture(text: string, file: string): readonly RecordedExcha
       recorded: null,
     }));
   }
-  if (isObject(value) && Object.hasOwn(value, "exchanges")) {
+  if (isJsonObject(value) && Object.hasOwn(value, "exchanges")) {
     const { recorded, exchanges } = check(exchangesSchema, value, { text, file });
     return exchanges.map(({ request, response }) => ({
       method: request.method,
@@ -198,7 +199,7 @@ function check<const S extends v.GenericSchema>(
   if (result.success) return result.output;
   const issue = result.issues[0];
   const path = (issue.path ?? []).map((part) => part.key as string | number);
-  const pointer = path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  const pointer = path.map(pointerPart).join("");
   const expected = issue.type === "custom" || issue.type === "check" ? issue.message : issue.expected;
   const what = issue.type === "strict_object" && issue.expected === "never"
     ? "is not a known key"
@@ -216,16 +217,6 @@ function fault(
     position: { file, ...at },
     ...(cause === undefined ? {} : { cause }),
   });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isDay(text: string): boolean {
-  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return false;
-  const at = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
 }
 
 /** A URL in any other form would never be asked for, so its answer could only be missed. */

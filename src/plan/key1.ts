@@ -6,7 +6,7 @@
 import { ControlError } from "../errors.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { denyNet } from "./deny_net.ts";
-import { absolute, type Places, type Plan } from "./plan.ts";
+import { absolute, asksNetwork, type Places, type Plan } from "./plan.ts";
 
 /** What only the launch knows, or only a print for people wants. */
 export interface Key1Options {
@@ -63,10 +63,9 @@ export function key1(plan: Plan, places: Places, options: Key1Options = {}): Key
     ...options.extraRead ?? [],
   ];
   const proxy = options.proxyAddress === undefined ? [] : [options.proxyAddress];
-  const asksNetwork = plan.network.fixtures.length === 0 && plan.network.cache?.mode !== "offline";
   const pinned = hostsOf(plan, options.portable === true);
   // with nothing to reach, nothing else is reached either
-  const hosts = asksNetwork && pinned.length > 0 ? [...pinned, ...proxy, ...options.extraNet ?? []] : [];
+  const hosts = asksNetwork(plan.network) && pinned.length > 0 ? [...pinned, ...proxy, ...options.extraNet ?? []] : [];
   return {
     read: clean(read),
     denyRead: clean(plan.fs.secret.filter(isPlace).map(place)),
@@ -81,6 +80,9 @@ export function key1(plan: Plan, places: Places, options: Key1Options = {}): Key
 
 /** An address that leads nowhere (RFC 6666) and that a client bound to IPv4 must fail to try. */
 export const IPV6_CANARY_ADDRESS = "[100::1]:443";
+
+/** A variable that the launcher sets for the host and that no plan grants: the host must not see it. */
+export const CANARY_VARIABLE = "TWOKEY_CANARY";
 
 /** Whether an entry of `Plan.fs.protected` or `Plan.fs.secret` is a place; any other is a name at any depth. */
 export function isPlace(entry: string): boolean {

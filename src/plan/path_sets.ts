@@ -1,105 +1,186 @@
 /**
- * The paths that a plan admits, as sets that can be compared: the same rules as the gate's, over portable paths.
+ * The files that a plan admits, as sets that can be compared: the same rules as the gate's, over portable paths.
  *
  * @module
  */
-import { isLiteral, makeGlob } from "../authority/glob.ts";
-import type { PathSet, PlacedGlob } from "../authority/path_language.ts";
+import { isLiteral } from "../authority/glob.ts";
+import { makeNameFinder } from "../authority/names.ts";
+import type { PathSet } from "../authority/path_language.ts";
+import type { PlacedGlob } from "../authority/path_machine.ts";
 import { isPlace } from "./key1.ts";
 import type { GateRule, Plan, PortablePath, ReadRoot } from "./plan.ts";
 
 /** How far a set goes: what happens without a question, or what a question could still allow. */
 export type Reach = "allowed" | "allowed_or_asked";
 
+/** The parts of a plan that decide on files. */
+export type FilePlan = Pick<Plan, "fs" | "gate">;
+
+/** Stands for `${project}` in sets: a character for private use, which no name starts with in earnest. */
+const PROJECT = "\ue000";
+
+/** Everything below a folder, without the folder itself. */
+const BELOW = "**";
+
+/** Options of {@linkcode readSet} and {@linkcode writeSet}. */
+export interface SetOptions {
+  readonly reach: Reach;
+  /**
+   * Whether the path of a read root that is a folder belongs. As a folder it is no file; should it become one, the same
+   * policy would admit it. So it belongs to what a plan holds, and not to what a plan needs.
+   */
+  readonly folders: boolean;
+}
+
 /** Collects patterns; each gets the place of its answer in `matched`. */
 class Globs {
   readonly all: PlacedGlob[] = [];
 
-  add(root: PortablePath, glob: string | null): number {
-    return this.all.push({ root: componentsOf(root), glob }) - 1;
+  add(root: PortablePath, glob: string | null, more: Pick<PlacedGlob, "folded" | "but"> = {}): number {
+    return this.all.push({ root: componentsOf(root), glob, ...more }) - 1;
   }
 }
 
 /** The files that a plan lets its tools read. */
-export function readSet(plan: Plan, reach: Reach): PathSet {
+export function readSet({ fs, gate }: FilePlan, { reach, folders }: SetOptions): PathSet {
   const globs = new Globs();
-  const readers = plan.fs.read.map((root) => layReader(globs, plan, root));
-  const taken = layTaken(globs, plan, "filesystem.read", reach);
-  const places = plan.fs.secret.filter(isPlace).map((place) => globs.add(place, null));
-  return {
-    globs: globs.all,
-    has(matched) {
-      if (isAny(matched, taken) || isAny(matched, places)) return false;
-      const around = readers.filter(({ inside }) => matched[inside]);
-      if (around.some(({ excluded }) => isAny(matched, excluded))) return false;
-      return around.some((reader) => admits(reader, matched));
-    },
-  };
+  const readers = fs.read.map((root) => layReader(globs, fs.secret, root));
+  const taken = layTaken(globs, { gate, kind: "filesystem.read", reach });
+  const places = layPlaces(globs, fs.secret, fs.read);
+  return setOf(globs, (matched) =>
+    all([
+      not(any(pick(matched, taken))),
+      not(any(pick(matched, places))),
+      ...readers.map(({ below, excluded }) => not(all([matched[below], any(pick(matched, excluded))]))),
+      any(readers.map(({ root, below, included, secrets }) =>
+        any([
+          folders && all([matched[root], not(matched[below])]),
+          all([
+            matched[below],
+            included === null ? true : any(pick(matched, included)),
+            not(any(pick(matched, secrets))),
+          ]),
+        ])
+      )),
+    ]));
 }
 
 /** The places where a plan lets its tools create files. */
-export function writeSet(plan: Plan, reach: Reach): PathSet {
+export function writeSet({ fs, gate }: FilePlan, { reach }: SetOptions): PathSet {
   const globs = new Globs();
-  const roots = plan.fs.write.map(({ root }) => ({
-    inside: globs.add(root, null),
-    protected: plan.fs.protected.filter((entry) => !isPlace(entry)).map((name) => globs.add(root, anywhere(name))),
+  const names = fs.protected.filter((entry) => !isPlace(entry));
+  const roots = fs.write.map(({ root }) => ({
+    inside: globs.add(root, BELOW),
+    kept: names.map((name) => globs.add(root, anywhere(name), { folded: true })),
   }));
-  const taken = layTaken(globs, plan, "filesystem.write", reach);
-  const places = plan.fs.protected.filter(isPlace).map((place) => globs.add(place, null));
-  return {
-    globs: globs.all,
-    has(matched) {
-      if (isAny(matched, taken) || isAny(matched, places)) return false;
-      return roots.some((root) => matched[root.inside] && !isAny(matched, root.protected));
-    },
-  };
+  const taken = layTaken(globs, { gate, kind: "filesystem.write", reach });
+  const places = layPlaces(globs, fs.protected, fs.write);
+  return setOf(globs, (matched) =>
+    all([
+      not(any(pick(matched, taken))),
+      not(any(pick(matched, places))),
+      any(roots.map(({ inside, kept }) => all([matched[inside], not(any(pick(matched, kept)))]))),
+    ]));
 }
 
 interface Reader {
-  readonly inside: number;
-  readonly includesAll: boolean;
-  readonly included: readonly number[];
+  /** The root and everything below it. */
+  readonly root: number;
+  /** What of that the root speaks of: a file itself, or all below a folder. */
+  readonly below: number;
+  /** `null` admits everything. */
+  readonly included: readonly number[] | null;
   readonly excluded: readonly number[];
-  readonly secrets: readonly { readonly name: number; readonly lifted: readonly number[] }[];
+  readonly secrets: readonly number[];
 }
 
-function layReader(globs: Globs, plan: Plan, { root, include, exclude }: ReadRoot): Reader {
-  const inside = globs.add(root, null);
-  const included = include.map((glob) => globs.add(root, glob));
-  const excluded = exclude.map((glob) => globs.add(root, glob));
-  const secrets = plan.fs.secret.filter((entry) => !isPlace(entry)).map((name) => {
-    const test = makeGlob(anywhere(name));
-    // an include pattern that spells a secret name out means it
-    const lifted = included.filter((_, i) => {
-      const pattern = include[i] ?? "";
-      return isLiteral(pattern) && test(pattern.replaceAll(/^\/|\/$/g, ""));
-    });
-    return { name: globs.add(root, anywhere(name)), lifted };
+function layReader(globs: Globs, secret: readonly string[], { root, include, exclude, file }: ReadRoot): Reader {
+  const whole = globs.add(root, null);
+  if (file === true) return { root: whole, below: whole, included: null, excluded: [], secrets: [] };
+  return {
+    root: whole,
+    below: globs.add(root, BELOW),
+    included: include.length === 0 ? null : include.map((glob) => globs.add(root, glob)),
+    excluded: exclude.map((glob) => globs.add(root, glob)),
+    secrets: secret.filter((entry) => !isPlace(entry)).map((name) => {
+      const but = liftsOf(name, include);
+      return globs.add(root, anywhere(name), { folded: true, ...(but.length === 0 ? {} : { but }) });
+    }),
+  };
+}
+
+/** The patterns that spell a secret name out, and so mean it: without wildcards, and ending in the very name. */
+function liftsOf(name: string, include: readonly string[]): readonly string[] {
+  const isSecret = makeNameFinder([lastOf(name)]);
+  return include.filter(isLiteral).map((pattern) => pattern.replace(/\/$/, "")).flatMap((pattern) => {
+    const last = lastOf(pattern);
+    if (isSecret([last]) < 0) return [];
+    return pattern.includes("/") ? [pattern, `${pattern}/**/${last}`] : [pattern];
   });
-  return { inside, includesAll: include.length === 0, included, excluded, secrets };
-}
-
-function admits({ includesAll, included, secrets }: Reader, matched: readonly boolean[]): boolean {
-  if (!includesAll && !isAny(matched, included)) return false;
-  return !secrets.some(({ name, lifted }) => matched[name] && !isAny(matched, lifted));
 }
 
 /** Rules for every tool take from the set; a rule for some tools is compared as a rule. */
-function layTaken(globs: Globs, { gate }: Plan, kind: GateRule["kind"], reach: Reach): readonly number[] {
+function layTaken(
+  globs: Globs,
+  { gate, kind, reach }: { readonly gate: readonly GateRule[]; readonly kind: GateRule["kind"]; readonly reach: Reach },
+): readonly number[] {
   return gate
     .filter((rule) => rule.kind === kind && rule.tools.length === 0)
     .filter(({ effect }) => effect === "deny" || reach === "allowed")
     .map(({ match }) => globs.add("${project}", match));
 }
 
+/** The places that take from any of the roots. */
+function layPlaces(globs: Globs, kept: readonly string[], roots: readonly { readonly root: string }[]): number[] {
+  const folders = roots.map(({ root }) => `${root.toLowerCase()}/`);
+  return kept.filter(isPlace)
+    .filter((place) => {
+      const folded = `${place.toLowerCase()}/`;
+      return folders.some((folder) => folded.startsWith(folder) || folder.startsWith(folded));
+    })
+    .map((place) => globs.add(place, null, { folded: true }));
+}
+
 function anywhere(name: string): string {
   return name.includes("/") ? `**/${name}` : name;
 }
 
-function isAny(matched: readonly boolean[], places: readonly number[]): boolean {
-  return places.some((place) => matched[place]);
+function lastOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** Yes, no, or not known yet. */
+type Maybe = boolean | undefined;
+
+function setOf(globs: Globs, admits: (matched: readonly Maybe[]) => Maybe): PathSet {
+  return { globs: globs.all, has: (matched) => admits(matched) === true, settled: admits };
+}
+
+function pick(matched: readonly Maybe[], places: readonly number[]): readonly Maybe[] {
+  return places.map((place) => matched[place]);
+}
+
+function any(values: readonly Maybe[]): Maybe {
+  if (values.includes(true)) return true;
+  return values.includes(undefined) ? undefined : false;
+}
+
+function all(values: readonly Maybe[]): Maybe {
+  if (values.includes(false)) return false;
+  return values.includes(undefined) ? undefined : true;
+}
+
+function not(value: Maybe): Maybe {
+  return value === undefined ? undefined : !value;
+}
+
+/** The place in front is one character, so that walking it is one step; {@linkcode pathOf} puts it back. */
 function componentsOf(path: PortablePath): readonly string[] {
-  return path.split("/").filter((component) => component !== "");
+  const [first, ...rest] = path.split("/").filter((component) => component !== "");
+  return first === undefined ? [] : [first === "${project}" ? PROJECT : first, ...rest];
+}
+
+/** The portable path of a witness. */
+export function pathOf(witness: string): PortablePath {
+  return witness.startsWith(PROJECT) ? "${project}" + witness.slice(PROJECT.length) : witness;
 }

@@ -9,8 +9,11 @@ import type { RequirementKind } from "../authority/requirement.ts";
 import type { CredentialSpec, Endpoint } from "../tool/define.ts";
 import type { ProcessPlan } from "./process_plan.ts";
 
+/** Every place where agent code can run: from the tightest, the default, to the loosest. */
+export const ISOLATIONS = ["process", "worker", "compartment"] as const;
+
 /** Where agent code runs. */
-export type Isolation = "process" | "worker" | "compartment";
+export type Isolation = typeof ISOLATIONS[number];
 
 /** A path that starts with `${project}`, `${twokey}` or `${state}`, or an absolute path outside of all three. */
 export type PortablePath = string;
@@ -25,6 +28,8 @@ export interface ReadRoot {
   readonly include: readonly string[];
   /** Globs that are never readable; they win over `include`. */
   readonly exclude: readonly string[];
+  /** Set where the root is a file. */
+  readonly file?: true;
   /** JSON Pointer into the policy. */
   readonly rule: string;
 }
@@ -135,7 +140,7 @@ export interface NetworkPlan {
   /** Name of the variable that holds the proxy's URL, and the address it had when the plan was made. */
   readonly proxy: { readonly fromEnv: string } | null;
   /** Certificate authority beside the system's; `null`: none. */
-  readonly ca: { readonly fromEnv: string } | { readonly file: PortablePath } | null;
+  readonly ca: { readonly fromEnv: string } | { readonly file: PortablePath; readonly sha256: string } | null;
   /** Whether IPv6 is used; its private ranges are then not checked. */
   readonly ipv6: boolean;
 }
@@ -238,6 +243,16 @@ export interface Places {
   readonly twokey: string;
   /** `${state}`: the user's state of this project, outside of it. */
   readonly state: string;
+}
+
+/** Whether the tools of a plan ask the network: not where every answer is recorded, or the cache alone answers. */
+export function asksNetwork({ fixtures, cache }: NetworkPlan): boolean {
+  return fixtures.length === 0 && cache?.mode !== "offline";
+}
+
+/** Whether a portable path lies in the project, or is it. */
+export function isInProject(path: PortablePath): boolean {
+  return path === "${project}" || path.startsWith("${project}/");
 }
 
 /** Makes a portable path absolute. */

@@ -6,14 +6,23 @@
 import { globProblem, makeGlobs } from "../authority/glob.ts";
 import {
   isNamed,
+  LOCK_FILE,
   makeNameFinder,
   PROTECTED_NAMES,
   PROTECTED_PLACES,
   SECRET_NAMES,
   SECRET_PLACES,
 } from "../authority/names.ts";
-import { isInside, nameOf, relativeTo, resolvePath } from "../authority/path.ts";
-import type { Plan, PortablePath, ReadRoot, UnsafeGrant, WriteRoot } from "../plan/plan.ts";
+import { isInside, nameOf, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
+import { isDay } from "../plan/day.ts";
+import {
+  isInProject,
+  type Plan,
+  type PortablePath,
+  type ReadRoot,
+  type UnsafeGrant,
+  type WriteRoot,
+} from "../plan/plan.ts";
 import { type Check, quote } from "./check.ts";
 
 /** Most places for which key 1 gets a denied read: each costs every operation 0.15 µs. */
@@ -50,6 +59,7 @@ export function planFiles(check: Check, kept: readonly string[], work: readonly 
       label,
       include: root.include,
       exclude: root.exclude,
+      ...(root.folder ? {} : { file: true as const }),
       rule: root.at,
     } satisfies ReadRoot)),
     write: labelled(check, write).map(([root, label]) => ({
@@ -69,7 +79,7 @@ export function planUnsafe(check: Check, fs: Plan["fs"]): UnsafeGrant[] {
     const at = `/unsafe/outside/${index}`;
     const fact = check.path(`${at}/root`, root);
     if (fact === undefined) continue;
-    if (!isDate(expires)) {
+    if (!isDay(expires)) {
       const message = `Cannot use ${check.name(`${at}/expires`)}: ${quote(expires)} is no day of the calendar`;
       check.refuse({ at: `${at}/expires`, code: "policy_bad_date", message, fix: "Write YYYY-MM-DD" });
     } else if (expires < check.facts.today) {
@@ -86,9 +96,8 @@ export function planUnsafe(check: Check, fs: Plan["fs"]): UnsafeGrant[] {
     }
     grants.push({ key: "outside", path: check.portable(fact.path), reason, expires });
   }
-  const isProjects = (path: PortablePath) => path === "${project}" || path.startsWith("${project}/");
   for (const { root, rule } of [...fs.read, ...fs.write]) {
-    if (!isProjects(root) && check.loaded.isOperators(rule)) {
+    if (!isInProject(root) && check.loaded.isOperators(rule)) {
       grants.push({ key: "outside", path: root, reason: "named on the command line", expires: null });
     }
   }
@@ -170,14 +179,15 @@ function writeRoots(check: Check): Root[] {
 
 /** Refuses equal roots, and a root that another root's exclude or the runner's state covers: an allow nested in a deny. */
 function checkNesting(check: Check, roots: readonly Root[]): void {
+  const around = makeAround(roots);
   for (const [index, inner] of roots.entries()) {
     const { project, state } = check.facts.places;
     if (isInside(state, inner.path) || isInside(resolvePath(project, ".twokey"), inner.path)) {
       const message = `Cannot read ${check.name(`${inner.at}/root`)}: the runner keeps its state there`;
       check.refuse({ at: `${inner.at}/root`, code: "policy_protected", message, fix: "Remove the root" });
     }
-    for (const outer of roots) {
-      if (outer === inner || !isInside(outer.path, inner.path)) continue;
+    for (const outer of around(inner.path)) {
+      if (outer === inner) continue;
       const relative = relativeTo(outer.path, inner.path);
       if (relative === "") {
         if (roots.indexOf(outer) < index) {
@@ -194,12 +204,25 @@ function checkNesting(check: Check, roots: readonly Root[]): void {
   }
 }
 
+/** Finds the roots that are a path or lie around it, by walking up from the path: many roots cost no more than few. */
+function makeAround(roots: readonly Root[]): (path: string) => readonly Root[] {
+  const byPath = new Map<string, Root[]>();
+  for (const root of roots) byPath.set(root.path, [...byPath.get(root.path) ?? [], root]);
+  return (path) => {
+    const found: Root[] = [];
+    for (let at = path;; at = parentOf(at)) {
+      found.push(...byPath.get(at) ?? []);
+      if (at === "/") return found;
+    }
+  };
+}
+
 /** Every protected place, absolute, whether it exists or not. */
 function protectedPlaces(check: Check, kept: readonly string[]): string[] {
   const { places: { project, twokey, state }, denoDir } = check.facts;
   const places = [
     ...PROTECTED_PLACES.map((place) => resolvePath(project, place)),
-    resolvePath(check.loaded.base, "agent.lock.json"),
+    resolvePath(check.loaded.base, LOCK_FILE),
     ...["src", "mod.ts", "deno.json", "deno.lock"].map((place) => resolvePath(twokey, place)),
     state,
     ...kept,
@@ -232,14 +255,17 @@ function refuseProtected(check: Check, root: Root, places: readonly string[]): v
 function secretPlaces(check: Check, roots: readonly Root[]): string[] {
   const { project, state } = check.facts.places;
   const folders = roots.filter(({ folder }) => folder);
+  const around = makeAround(roots);
   const places = [resolvePath(project, ".twokey"), state].filter((place) =>
     folders.some(({ path }) => isInside(path, place))
   );
   for (const name of SECRET_PLACES) {
-    for (const { path } of folders) {
-      const place = resolvePath(path, name);
-      const named = roots.some((root) =>
-        root.path === place || (isInside(root.path, place) && isNamed(root.include, relativeTo(root.path, place)))
+    // also the project's own, for a root that lies beside or inside of what the place is in
+    for (const folder of new Set([...folders.map(({ path }) => path), project])) {
+      const place = resolvePath(folder, name);
+      if (!folders.some(({ path }) => isInside(path, place))) continue;
+      const named = around(place).some((root) =>
+        root.path === place || isNamed(root.include, relativeTo(root.path, place))
       );
       if (!named && !places.includes(place)) places.push(place);
     }

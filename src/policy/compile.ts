@@ -157,7 +157,7 @@ function planNetwork(check: Check): NetworkPlan {
     },
     retryAttempts: network?.retry?.attempts ?? 0,
     proxy: network?.proxy === undefined ? null : { fromEnv: network.proxy.fromEnv },
-    ca: ca === undefined ? null : "fromEnv" in ca ? { fromEnv: ca.fromEnv } : { file: planFile(check, ca.file) },
+    ca: ca === undefined ? null : "fromEnv" in ca ? { fromEnv: ca.fromEnv } : planCaFile(check, ca.file),
     ipv6: network?.ipv6 ?? false,
   };
 }
@@ -165,7 +165,7 @@ function planNetwork(check: Check): NetworkPlan {
 function planFixture(check: Check, at: string, text: string): NetworkPlan["fixtures"][number][] {
   const fact = check.path(at, text);
   if (fact === undefined || !check.insideOrAccepted(at, fact.path)) return [];
-  const sha256 = check.facts.fixtures.get(at);
+  const sha256 = check.facts.inputs.get(at);
   if (fact.kind !== "file" || sha256 === undefined) {
     const what = fact.kind === "missing" ? "it does not exist" : "it is no regular file that can be read";
     const message = `Cannot use ${check.name(at)} ${quote(text)}: ${what}`;
@@ -211,16 +211,17 @@ function checkCache(check: Check): void {
   }
 }
 
-function planFile(check: Check, text: string): string {
+function planCaFile(check: Check, text: string): { readonly file: string; readonly sha256: string } {
   const at = "/network/ca/file";
   const fact = check.path(at, text);
-  if (fact === undefined) return "${project}";
-  if (fact.kind !== "file") {
-    const what = fact.kind === "missing" ? "it does not exist" : "it is not a regular file";
+  if (fact === undefined) return { file: "${project}", sha256: "" };
+  const sha256 = check.facts.inputs.get(at);
+  if (fact.kind !== "file" || sha256 === undefined) {
+    const what = fact.kind === "missing" ? "it does not exist" : "it is no regular file that can be read";
     const message = `Cannot use ${check.name(at)} ${quote(text)}: ${what}`;
     check.refuse({ at, code: "policy_ca_missing", message, fix: "Name a PEM file, relative to the policy" });
   }
-  return check.portable(fact.path);
+  return { file: check.portable(fact.path), sha256: sha256 ?? "" };
 }
 
 /** `agent.policy.jsonc` in `policies/demo` is `demo`; the project's own is `agent`; any other has its file's name. */

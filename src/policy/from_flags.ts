@@ -8,7 +8,7 @@ import { type Position, UsageError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { isInside, nameOf, pathProblem, resolvePath } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
-import type { Budgets, Isolation } from "../plan/plan.ts";
+import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { realOf } from "./real_path.ts";
@@ -74,9 +74,6 @@ export interface FlaggedPolicy {
 }
 
 const COMMAND_LINE: Position = Object.freeze({ file: "command line", line: 1, column: 1 });
-
-/** From the tightest to the loosest: what a flag may not move towards under a lock. */
-const ISOLATIONS: readonly Isolation[] = ["process", "worker", "compartment"];
 
 /**
  * Makes a policy of flags alone, relative to the folder `cwd`.
@@ -186,7 +183,10 @@ function addCache(merge: Merge, flags: PolicyFlags): void {
     value: flags.namedNetworkCacheMaxAgeMs,
     before,
   });
-  merge.set("/network/cache/maxEntries", "--named-network-cache-max-entries", flags.namedNetworkCacheMaxEntries);
+  merge.raise("/network/cache/maxEntries", "--named-network-cache-max-entries", {
+    value: flags.namedNetworkCacheMaxEntries,
+    before: network?.cache === undefined ? 0 : network.cache.maxEntries ?? Infinity,
+  });
 }
 
 function addCredentials(merge: Merge, flags: PolicyFlags): void {
@@ -280,13 +280,14 @@ function programPath(merge: Merge, path: string): string {
 
 function addIsolation(merge: Merge, flags: PolicyFlags): void {
   if (flags.worker === true && flags.isolation !== undefined && flags.isolation !== "worker") {
-    throw new UsageError("usage_contradiction", `Cannot use --worker with --isolation=${flags.isolation}: choose one`);
+    throw new UsageError("usage_conflict", `Cannot use --worker with --isolation=${flags.isolation}: name one of them`);
   }
   const isolation = flags.worker === true ? "worker" : flags.isolation;
   if (isolation === undefined) return;
   const flag = flags.worker === true ? "--worker" : "--isolation";
   merge.set("/isolation", flag, isolation);
   const before = merge.loaded.policy.isolation ?? "process";
+  // Under a lock a flag may only move towards the tighter ones.
   if (ISOLATIONS.indexOf(isolation) > ISOLATIONS.indexOf(before)) merge.adds(flag);
 }
 

@@ -8,6 +8,9 @@ import { isInside, parentOf, relativeTo, resolvePath } from "../authority/path.t
 /** Largest index, in bytes: a repository of a million files. */
 const MAX_INDEX = 256 * 1024 * 1024;
 
+/** Largest `.git` that is a file, in bytes: a path and the words around it. */
+const MAX_GIT_FILE = 8192;
+
 /** Bytes of an entry before its flags: times, device, mode, owner, size, and a SHA-1. */
 const FLAGS_AT = 60;
 
@@ -29,7 +32,10 @@ function findRepository(folder: string): { readonly root: string; readonly index
   for (let at = folder;; at = parentOf(at)) {
     const git = resolvePath(at, ".git");
     try {
-      if (Deno.statSync(git).isDirectory) return { root: at, index: `${git}/index` };
+      const { isDirectory, isFile, size } = Deno.statSync(git);
+      if (isDirectory) return { root: at, index: `${git}/index` };
+      // whoever packed the folder may have put a FIFO or a device there, which would never end
+      if (!isFile || size > MAX_GIT_FILE) return undefined;
       // the .git of a worktree or submodule is a file that names the folder
       const named = /^gitdir: (.+)\n?$/.exec(Deno.readTextFileSync(git))?.[1];
       return named === undefined ? undefined : { root: at, index: `${resolvePath(at, named)}/index` };
@@ -43,7 +49,8 @@ function findRepository(folder: string): { readonly root: string; readonly index
 function* readNames(index: string): Generator<string> {
   let bytes: Uint8Array;
   try {
-    if (Deno.statSync(index).size > MAX_INDEX) return;
+    const { isFile, size } = Deno.statSync(index);
+    if (!isFile || size > MAX_INDEX) return;
     bytes = Deno.readFileSync(index);
   } catch {
     return;

@@ -30,8 +30,8 @@ export interface Facts {
   readonly denoDir: string | null;
   /** By JSON Pointer into the policy; a path that is malformed as text has no fact. */
   readonly paths: ReadonlyMap<string, PathFact>;
-  /** SHA-256 of each fixture that could be read, by JSON Pointer. */
-  readonly fixtures: ReadonlyMap<string, string>;
+  /** SHA-256 of each fixture and certificate that could be read, by JSON Pointer. */
+  readonly inputs: ReadonlyMap<string, string>;
   /** What each program is, by the JSON Pointer of its path; one that cannot be read has no fact. */
   readonly programs: ReadonlyMap<string, ProgramFact>;
   /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
@@ -58,13 +58,13 @@ export interface FileView {
 /** The disk. */
 const DISK: FileView = Object.freeze({ lookAt, hashFile });
 
-/** Largest fixture, in bytes. */
-const MAX_FIXTURE = 64 * 1024 * 1024;
+/** Largest file that the launcher reads for the host, in bytes. */
+export const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
 /** Looks at every path of a policy. Reads fixtures; never throws for what it finds, the compiler does. */
 export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Promise<Facts> {
   const paths = new Map<string, PathFact>();
-  const fixtures = new Map<string, string>();
+  const inputs = new Map<string, string>();
   const programs = new Map<string, ProgramFact>();
   const tracked = new Set<string>();
   const { view = DISK } = options;
@@ -73,9 +73,9 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     const fact = await view.lookAt(resolvePath(loaded.base, text));
     paths.set(pointer, fact);
     if (pointer === "/network/cache/dir" && isTracked(fact.real)) tracked.add(pointer);
-    if (pointer.startsWith("/network/fixtures/") && fact.kind === "file") {
+    if (/^\/network\/(?:fixtures\/|ca\/file$)/.test(pointer) && fact.kind === "file") {
       const hash = await view.hashFile(fact.real);
-      if (hash !== null) fixtures.set(pointer, hash);
+      if (hash !== null) inputs.set(pointer, hash);
     }
     if (pointer.startsWith("/process/commands/") && fact.kind === "file") {
       const program = await readProgram(fact.real) ?? await programInView(view, fact.real);
@@ -87,7 +87,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     today: new Date(options.nowMs).toISOString().slice(0, 10),
     denoDir: options.denoDir ? realOf(resolvePath("/", options.denoDir)) : null,
     paths,
-    fixtures,
+    inputs,
     programs,
     tracked,
   };
@@ -100,7 +100,7 @@ export function programsOf({ programs }: Facts): Record<string, ProgramFact> {
 }
 
 /** Every path that a policy names, with its JSON Pointer. */
-export function pathsOf(policy: Policy): [pointer: string, path: string][] {
+function pathsOf(policy: Policy): [pointer: string, path: string][] {
   const found: [string, string][] = [];
   if (policy.agent !== undefined) found.push(["/agent", policy.agent]);
   for (const [i, { root }] of (policy.fs?.read ?? []).entries()) found.push([`/fs/read/${i}/root`, root]);
@@ -145,7 +145,7 @@ async function programInView(view: FileView, path: string): Promise<ProgramFact 
 
 async function hashFile(path: string): Promise<string | null> {
   try {
-    if ((await Deno.stat(path)).size > MAX_FIXTURE) return null;
+    if ((await Deno.stat(path)).size > MAX_INPUT_BYTES) return null;
     return await sha256(await Deno.readFile(path));
   } catch {
     return null;

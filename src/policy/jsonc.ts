@@ -5,7 +5,7 @@
  */
 import { type AnyNode, parse } from "@humanwhocodes/momoa";
 import type { Position } from "../errors.ts";
-import type { Json } from "../json.ts";
+import { type Json, pointerPart } from "../json.ts";
 import { type PolicyIssue, refuse } from "./policy_error.ts";
 
 /** Deepest nesting; the parser below calls itself once for each level. */
@@ -21,11 +21,6 @@ export interface Jsonc {
   positionOf(pointer: string): Position;
   /** Where the key of the member at a JSON Pointer starts; as `positionOf` for an element of a list. */
   keyPositionOf(pointer: string): Position;
-}
-
-/** Escapes one key for a JSON Pointer. */
-export function pointerPart(key: string | number): string {
-  return "/" + String(key).replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /**

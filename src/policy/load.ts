@@ -5,11 +5,11 @@
  */
 import * as v from "valibot";
 import { DataError, InputError, type Position } from "../errors.ts";
-import { digest, type Json, type JsonObject } from "../json.ts";
+import { digest, isJsonObject, type Json, type JsonObject, pointerPart } from "../json.ts";
 import { nearest } from "../authority/nearest.ts";
 import { isInside, nameOf, parentOf, resolvePath } from "../authority/path.ts";
 import { realOf } from "./real_path.ts";
-import { type Jsonc, pointerPart, readJsonc } from "./jsonc.ts";
+import { type Jsonc, readJsonc } from "./jsonc.ts";
 import { type PolicyIssue, refuse } from "./policy_error.ts";
 import { knownKeys, type Policy, policySchema, RESERVED_BLOCKS } from "./schema.ts";
 
@@ -107,7 +107,7 @@ export type ShapeSource = Pick<Jsonc, "positionOf" | "keyPositionOf"> & Pick<Par
  * @throws {PolicyError} With every unknown key, wrong type and value out of bounds.
  */
 export function checkShape(value: Json, source: ShapeSource): Policy {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isJsonObject(value)) {
     const message = `Cannot use the policy: it is ${short(value)}, expected an object`;
     refuse([{
       code: "policy_wrong_value",

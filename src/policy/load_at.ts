@@ -17,6 +17,6 @@ export async function loadAt(revision: Revision, file: string): Promise<LoadedPo
   const name = `${revision.name}:${relativeTo(revision.top, file)}`;
   const text = await revision.readText(file);
   const base = parentOf(file);
-  const project = await findProject(base);
+  const project = findProject(base);
   return { ...await parsePolicy(text ?? '{ "version": 1 }', name), file, base, project };
 }

@@ -4,19 +4,19 @@
  * @module
  */
 import * as v from "valibot";
+import { LOCK_FILE } from "../authority/names.ts";
 import { CreateError, DataError } from "../errors.ts";
 import { digest } from "../json.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { LoadedPolicy } from "./load.ts";
 import type { ProgramFact } from "./program_fact.ts";
 
-/** The lock's name; it stands in the policy's folder. */
-export const LOCK_FILE = "agent.lock.json";
-
 /** The Deno versions that the escape suite passed on. */
 export const PROVEN_DENO: readonly string[] = ["2.9.6"];
 
 const MAX_BYTES = 1_048_576;
+const POSITION = { file: LOCK_FILE, line: 1, column: 1 };
+const FIX = "Run `twokey policy lock` and review what changed";
 const sha256Schema = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digits"));
 
 const lockSchema: v.GenericSchema<unknown, Lock> = v.strictObject({
@@ -92,7 +92,7 @@ export async function driftOf(compiled: Lockable, lock: Lock, version: string): 
   }
   // The plan also holds what the others do not: protected places, fixtures, defaults of this version of twokey.
   if (drift.length === 0 && now.plan !== lock.plan) {
-    drift.push({ what: "plan (a fixture, a default or a protected place)", change: "changed" });
+    drift.push({ what: "plan (a fixture, a certificate, a default or a protected place)", change: "changed" });
   }
   return drift;
 }
@@ -130,25 +130,35 @@ export async function findLock({ file, base }: LoadedPolicy): Promise<string | u
 
 /** Reads a lock. @throws {DataError} If it is not one. */
 export async function readLock(path: string): Promise<Lock> {
-  const position = { file: LOCK_FILE, line: 1, column: 1 };
-  const fix = "Run `twokey policy lock` and review what changed";
   const info = await Deno.lstat(path);
   if (!info.isFile || info.size > MAX_BYTES) {
     throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": it is no regular file of at most 1 MiB`, {
-      position,
-      fix,
+      position: POSITION,
+      fix: FIX,
     });
   }
+  return parseLock(await Deno.readTextFile(path));
+}
+
+/** Parses a lock. @throws {DataError} If it is none. */
+export function parseLock(text: string): Lock {
   let value: unknown;
   try {
-    value = JSON.parse(await Deno.readTextFile(path));
+    value = JSON.parse(text);
   } catch (cause) {
-    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": it is not JSON`, { position, fix, cause });
+    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": it is not JSON`, {
+      position: POSITION,
+      fix: FIX,
+      cause,
+    });
   }
   const parsed = v.safeParse(lockSchema, value, { abortEarly: true });
   if (!parsed.success) {
     const where = v.getDotPath(parsed.issues[0]) ?? "its form";
-    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": "${where}" is wrong`, { position, fix });
+    throw new DataError("lock_invalid", `Cannot read "${LOCK_FILE}": "${where}" is wrong`, {
+      position: POSITION,
+      fix: FIX,
+    });
   }
   return parsed.output;
 }

@@ -15,10 +15,18 @@ export interface Mutant {
   readonly policy: Policy;
 }
 
-/** Every mutant of a policy, in the order of its lines. `others` are tools that the policy could grant and does not. */
-export function mutantsOf(policy: Policy, others: readonly string[]): readonly Mutant[] {
+/** What mutants need to know of the tools. */
+export interface MutantTools {
+  /** Tools that the policy could grant and does not. */
+  readonly others: readonly string[];
+  /** Which roots a tool needs. */
+  fsOf(tool: string): "read" | "write" | undefined;
+}
+
+/** Every mutant of a policy, in the order of its lines. */
+export function mutantsOf(policy: Policy, tools: MutantTools): readonly Mutant[] {
   return [
-    ...ofTools(policy, others),
+    ...ofTools(policy, tools),
     ...ofReads(policy),
     ...ofWrites(policy),
     ...ofRepositories(policy),
@@ -26,13 +34,13 @@ export function mutantsOf(policy: Policy, others: readonly string[]): readonly M
   ];
 }
 
-function ofTools(policy: Policy, others: readonly string[]): Mutant[] {
+function ofTools(policy: Policy, { others, fsOf }: MutantTools): Mutant[] {
   const tools = policy.tools ?? [];
   const dropped = tools.map((tool, i): Mutant => ({
     what: `the tool "${tool}"`,
     rule: `/tools/${i}`,
     kind: "dropped",
-    policy: { ...policy, tools: without(tools, i) },
+    policy: withoutTool(policy, tool, fsOf),
   }));
   if (others.length === 0) return dropped;
   const widened: Mutant = {
@@ -42,6 +50,32 @@ function ofTools(policy: Policy, others: readonly string[]): Mutant[] {
     policy: { ...policy, tools: [...tools, ...others] },
   };
   return [...dropped, widened];
+}
+
+/** A tool goes with the roots and the rules that no other tool needs: without it they would be no policy. */
+function withoutTool(policy: Policy, tool: string, fsOf: MutantTools["fsOf"]): Policy {
+  const tools = (policy.tools ?? []).filter((name) => name !== tool);
+  const kind = fsOf(tool);
+  const isLast = kind !== undefined && !tools.some((name) => fsOf(name) === kind);
+  const { fs, gate, ...rest } = policy;
+  const { read, write } = fs ?? {};
+  const kept = {
+    ...(read === undefined || (isLast && kind === "read") ? {} : { read }),
+    ...(write === undefined || (isLast && kind === "write") ? {} : { write }),
+  };
+  const rulesOf = (effect: "deny" | "ask") =>
+    (gate?.[effect] ?? []).flatMap((rule) => {
+      if (isLast && rule.kind === `filesystem.${kind}`) return [];
+      if (rule.tools === undefined || !rule.tools.includes(tool)) return [rule];
+      const left = rule.tools.filter((name) => name !== tool);
+      return left.length === 0 ? [] : [{ ...rule, tools: left }];
+    });
+  return {
+    ...rest,
+    tools,
+    ...(Object.keys(kept).length > 0 ? { fs: kept } : {}),
+    ...(gate === undefined ? {} : { gate: { deny: rulesOf("deny"), ask: rulesOf("ask") } }),
+  };
 }
 
 type ReadRoots = NonNullable<NonNullable<Policy["fs"]>["read"]>;
@@ -84,7 +118,7 @@ function ofReads(policy: Policy): Mutant[] {
         policy: replaced(left.length === 0 ? unexcluded : { ...entry, exclude: left }),
       });
     }
-    const parent = parentOf(entry.root);
+    const parent = widerRoot(entry.root);
     if (parent !== undefined) {
       mutants.push({
         what: `the read root "${entry.root}" to "${parent}"`,
@@ -102,7 +136,7 @@ function ofWrites(policy: Policy): Mutant[] {
   const withRoots = (write: typeof roots): Policy => ({ ...policy, fs: { ...policy.fs, write } });
   return roots.flatMap(({ root }, i) => {
     const rule = `/fs/write/${i}`;
-    const parent = parentOf(root);
+    const parent = widerRoot(root);
     const dropped: Mutant = {
       what: `the write root "${root}"`,
       rule,
@@ -163,7 +197,7 @@ function ofRules(policy: Policy): Mutant[] {
 }
 
 /** The folder around a relative root; `undefined` at the top and for paths that lead upwards. */
-function parentOf(root: string): string | undefined {
+function widerRoot(root: string): string | undefined {
   const parts = root.split("/").filter((part) => part !== "" && part !== ".");
   if (root.startsWith("/") || parts.length === 0 || parts[0] === "..") return undefined;
   return parts.slice(0, -1).join("/") || ".";

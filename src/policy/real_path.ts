@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { parentOf, resolvePath } from "../authority/path.ts";
+import { nameOf, parentOf, resolvePath } from "../authority/path.ts";
 
 /** The real spelling of a path; of something missing, that of the nearest folder above it and the rest as written. */
 export function realOf(path: string): string {
@@ -14,7 +14,7 @@ export function realOf(path: string): string {
     const leaf = maybeLstat(path);
     // where a dangling link leads is not followed up: any answer but the path itself makes the compiler refuse it
     if (leaf !== "missing") return `${path} (unreachable)`;
-    return resolvePath(realOf(parentOf(path)), path.slice(path.lastIndexOf("/") + 1));
+    return resolvePath(realOf(parentOf(path)), nameOf(path));
   }
 }
 

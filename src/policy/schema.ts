@@ -9,6 +9,7 @@ import * as v from "valibot";
 import type { JsonObject } from "../json.ts";
 import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
 import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
+import { type Budgets, ISOLATIONS } from "../plan/plan.ts";
 import type { OutputOf } from "../tool/define.ts";
 import { processBlock, processUnsafe } from "./process_schema.ts";
 
@@ -179,28 +180,11 @@ function budget(spec: BudgetSpec) {
   ));
 }
 
-const budgets = v.strictObject({
-  toolTimeoutMs: budget(BUDGETS.toolTimeoutMs),
-  toolArgBytes: budget(BUDGETS.toolArgBytes),
-  toolResultBytes: budget(BUDGETS.toolResultBytes),
-  totalArgBytes: budget(BUDGETS.totalArgBytes),
-  totalResultBytes: budget(BUDGETS.totalResultBytes),
-  toolCalls: budget(BUDGETS.toolCalls),
-  parallelCalls: budget(BUDGETS.parallelCalls),
-  events: budget(BUDGETS.events),
-  eventBytes: budget(BUDGETS.eventBytes),
-  stateBytes: budget(BUDGETS.stateBytes),
-  noteBytes: budget(BUDGETS.noteBytes),
-  operations: budget(BUDGETS.operations),
-  artifactBytes: budget(BUDGETS.artifactBytes),
-  readFileBytes: budget(BUDGETS.readFileBytes),
-  readFiles: budget(BUDGETS.readFiles),
-  stderrBytes: budget(BUDGETS.stderrBytes),
-  wallMs: budget(BUDGETS.wallMs),
-  cpuMs: budget(BUDGETS.cpuMs),
-  heapMb: budget(BUDGETS.heapMb),
-  rssMb: budget(BUDGETS.rssMb),
-});
+const budgets = v.strictObject(
+  Object.fromEntries(Object.entries(BUDGETS).map(([name, spec]) => [name, budget(spec)])) as {
+    readonly [K in keyof Budgets]: ReturnType<typeof budget>;
+  },
+);
 
 const unsafe = v.strictObject({
   outside: v.optional(v.pipe(
@@ -235,6 +219,10 @@ const policyTest = v.strictObject({
     v.description("The decision; `invalid` where the arguments are refused before it"),
   ),
   code: v.optional(v.pipe(v.string(), v.description("The reason slug of a denial; absent: any"))),
+  target: v.optional(v.pipe(
+    path,
+    v.description("The file that it must be about, relative to the project, or the request; absent: any"),
+  )),
 });
 
 /** The schema of a policy file. Every object is strict: an unknown key is an error, never ignored. */
@@ -253,7 +241,7 @@ export const policySchema = v.strictObject({
     v.description("The agent's entry module, relative to this policy; absent where only call is used"),
   )),
   isolation: v.optional(v.pipe(
-    v.picklist(["process", "worker", "compartment"]),
+    v.picklist(ISOLATIONS),
     v.description("Where agent code runs. process (default) is the only one that bounds processor time and memory"),
   )),
   tools: v.optional(v.pipe(

@@ -5,7 +5,7 @@
  */
 import { auditValue } from "../audit/redact.ts";
 import { readRecords } from "../audit/reader.ts";
-import type { Record as AuditRecord } from "../audit/record.ts";
+import { OUTCOME_RECORD_TYPES, type Record as AuditRecord } from "../audit/record.ts";
 import { canonical, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { align } from "./align.ts";
 import { COUNTERS } from "./counters.ts";
@@ -132,7 +132,7 @@ async function collect(path: string): Promise<Collected> {
     } else if (id !== null && record.type === "tool_call") {
       if (calls.size < MAX_COMPARED) calls.set(id, started(record, shown(own(record, "args"))));
       else truncated = true;
-    } else if (id !== null && OUTCOMES.has(record.type)) {
+    } else if (id !== null && OUTCOME_RECORD_TYPES.has(record.type)) {
       const known = calls.get(id);
       if (known !== undefined || calls.size < MAX_COMPARED) {
         calls.set(id, { ...known ?? started(record, null), outcome: record.type, detail: shown(detailOf(record)) });
@@ -142,15 +142,6 @@ async function collect(path: string): Promise<Collected> {
   }
   return { summary, calls: [...calls.values()], events, truncated };
 }
-
-const OUTCOMES: ReadonlySet<string> = new Set([
-  "tool_result",
-  "tool_error",
-  "tool_timeout",
-  "tool_denial",
-  "tool_invalid_args",
-  "budget_exceeded",
-]);
 
 function started(record: AuditRecord, args: Json): ComparedCall {
   return { seq: record.seq, tool: textField(record, "tool") ?? "", args, outcome: "in_flight", detail: null };

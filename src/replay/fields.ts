@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Json, JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 
 /** The field if it is a text, else `null`. */
 export function textField(object: JsonObject, name: string): string | null {
@@ -20,7 +20,7 @@ export function numberField(object: JsonObject, name: string): number | null {
 /** The field if it is an object, else an empty one. */
 export function objectField(object: JsonObject, name: string): JsonObject {
   const value = own(object, name);
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value as JsonObject : {};
+  return isJsonObject(value) ? value : {};
 }
 
 /** The field, `null` where there is none. */

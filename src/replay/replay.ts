@@ -118,13 +118,13 @@ export interface ReplaySummary extends Readonly<Record<Counter, number>> {
   readonly run_ids: readonly string[];
   /** The run as its ends tell it. */
   readonly run: RunRow;
-  /** Whether the log holds deadlines and budgets that bound waiting. */
+  /** Whether the log says what bounded calls and the run in time. */
   readonly has_availability_controls: boolean;
   /** Whether the log says what bounded memory and processor time. */
   readonly has_resource_controls: boolean;
   /** Whether the log names the agent's modules by digest. */
   readonly has_module_policy: boolean;
-  /** Whether the log bounds the agent's state. */
+  /** Whether the log says what bounded the agent's state. */
   readonly has_state_controls: boolean;
   /** Sorted by name. */
   readonly tools: readonly ToolRow[];
@@ -329,7 +329,9 @@ class Fold {
 
   summary(path: string, verification: Verdict): ReplaySummary {
     const start: JsonObject = this.#start ?? {};
-    const has = (name: string): boolean => Object.hasOwn(start, name);
+    const budgets = objectField(start, "budgets");
+    const bounds = (...names: string[]): boolean => names.every((name) => numberField(budgets, name) !== null);
+    const modules = own(objectField(start, "agent"), "modules");
     const counters = Object.fromEntries(COUNTERS.map((name) => [name, this.#counts.get(name) ?? 0]));
     return {
       type: "agent_replay",
@@ -340,10 +342,10 @@ class Fold {
       run_ids: [...this.#runIds],
       run: this.#run(),
       ...counters as Record<Counter, number>,
-      has_availability_controls: has("availability_controls"),
-      has_resource_controls: has("resource_controls"),
-      has_module_policy: has("module_policy"),
-      has_state_controls: has("state_controls"),
+      has_availability_controls: bounds("toolTimeoutMs", "wallMs"),
+      has_resource_controls: bounds("cpuMs", "heapMb", "rssMb"),
+      has_module_policy: Array.isArray(modules) && modules.length > 0,
+      has_state_controls: bounds("stateBytes"),
       tools: [...this.#tools].map(([tool, row]) => ({
         tool,
         ...row,
@@ -354,7 +356,7 @@ class Fold {
       denial_reasons: Object.fromEntries(this.#reasons),
       artifacts: this.#artifacts,
       freshness: Object.fromEntries(this.#freshness),
-      budgets: this.#budgets(objectField(start, "budgets"), verification.in_flight.length),
+      budgets: this.#budgets(budgets, verification.in_flight.length),
       in_flight: verification.in_flight,
       omitted: this.#omitted,
     };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Json, JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { ToolManifest, ToolManifests } from "../tool/manifest.ts";
 
 /** Deepest nesting of a schema that is printed; below it stands `Json`. */
@@ -107,12 +107,12 @@ function overload({ name, summary, argsSchema, nonClaims }: ToolManifest): strin
  */
 export function typeText(schema: Json | undefined, indent = "", depth = 0): string {
   if (schema === false) return "never";
-  if (!isObject(schema) || depth > MAX_DEPTH) return "Json";
+  if (!isJsonObject(schema) || depth > MAX_DEPTH) return "Json";
   if ("const" in schema) return literal(schema.const);
   if (Array.isArray(schema.enum)) return union(schema.enum.map(literal));
   const choices = schema.anyOf ?? schema.oneOf;
   if (Array.isArray(choices)) return union(choices.map((choice) => typeText(choice as Json, indent, depth + 1)));
-  if (isObject(schema.not) && Object.keys(schema.not).length === 0) return "never";
+  if (isJsonObject(schema.not) && Object.keys(schema.not).length === 0) return "never";
   if (Array.isArray(schema.type)) {
     return union(schema.type.map((type) => typeText({ ...schema, type: type as Json }, indent, depth + 1)));
   }
@@ -145,23 +145,23 @@ function arrayText({ prefixItems, items }: JsonObject, indent: string, depth: nu
 
 /** Whether a schema may print as several types, so that it needs brackets before `[]`. */
 function isUnion(schema: Json | undefined): boolean {
-  return isObject(schema) &&
+  return isJsonObject(schema) &&
     [schema.anyOf, schema.oneOf, schema.enum, schema.type].some((choices) => Array.isArray(choices));
 }
 
 function objectText(schema: JsonObject, indent: string, depth: number): string {
-  const properties = Object.entries(isObject(schema.properties) ? schema.properties : {});
+  const properties = Object.entries(isJsonObject(schema.properties) ? schema.properties : {});
   const { additionalProperties: further } = schema;
   if (properties.length === 0) {
     if (further === false) return "Readonly<Record<string, never>>";
-    return isObject(further) ? `Readonly<Record<string, ${typeText(further, indent, depth + 1)}>>` : "JsonObject";
+    return isJsonObject(further) ? `Readonly<Record<string, ${typeText(further, indent, depth + 1)}>>` : "JsonObject";
   }
   const required = list(schema.required);
   const inner = `${indent}  `;
   const lines = properties.flatMap(([name, property]) => {
     const mark = required.includes(name) ? "" : "?";
     const text = typeText(property, inner, depth + 1);
-    const about = isObject(property) && typeof property.description === "string"
+    const about = isJsonObject(property) && typeof property.description === "string"
       ? [`${inner}/** ${comment(property.description)}. */`]
       : [];
     return [...about, `${inner}readonly ${propertyName(name)}${mark}: ${text};`];
@@ -194,8 +194,4 @@ function comment(text: string): string {
 
 function list(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value as readonly Json[] : [];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,13 +5,13 @@
  */
 import type { JsonObject } from "../json.ts";
 import { isPlace } from "../plan/key1.ts";
-import type { Plan } from "../plan/plan.ts";
+import { asksNetwork, type Plan } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 
 /** The authority of a plan as JSON. Every list is sorted, so equal authority gives equal bytes. */
 export function authorityManifest(plan: Plan): JsonObject {
   const { fs, network, tools } = plan;
-  const recorded = network.fixtures.length > 0 || network.cache?.mode === "offline";
+  const live = asksNetwork(network);
   return {
     version: 1,
     policy: plan.policy.sha256,
@@ -27,11 +27,26 @@ export function authorityManifest(plan: Plan): JsonObject {
     },
     endpoints: sorted(
       Object.entries(tools).flatMap(([tool, { endpoints }]) =>
-        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live: !recorded }))
+        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live }))
       ),
     ),
-    recorded_answers: Object.fromEntries(network.fixtures.map(({ path, sha256 }) => [path, sha256])),
-    cache: network.cache === null ? null : { dir: network.cache.dir, mode: network.cache.mode },
+    recorded_answers: Object.fromEntries(sorted(network.fixtures.map(({ path, sha256 }) => [path, sha256]))),
+    cache: network.cache === null ? null : {
+      dir: network.cache.dir,
+      mode: network.cache.mode,
+      max_age_ms: network.cache.maxAgeMs,
+      max_entries: network.cache.maxEntries,
+    },
+    network: {
+      proxy: network.proxy === null ? null : `$${network.proxy.fromEnv}`,
+      certificate_authority: network.ca === null
+        ? null
+        : "file" in network.ca
+        ? network.ca.file
+        : `$${network.ca.fromEnv}`,
+      ipv6: network.ipv6,
+      retry_attempts: network.retryAttempts,
+    },
     programs: Object.fromEntries(
       Object.entries(plan.process?.commands ?? {}).map(([name, { path, sha256, args }]) => [
         name,
@@ -48,6 +63,7 @@ export function authorityManifest(plan: Plan): JsonObject {
     variables: sorted(plan.env),
     repositories: sorted(plan.github.repos.map(({ match }) => match.toLowerCase())),
     rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
+    redacted: sorted(plan.redact),
     budgets: { ...plan.budgets },
     agent: plan.agent === null ? null : {
       entry: plan.agent.entry,

@@ -27,6 +27,25 @@ export function escapeText(text: string, { max = Infinity }: EscapeOptions = {})
   return cut.length < text.length ? `${safe}…` : safe;
 }
 
+/** Quotes a word for a POSIX shell, also that of `deno task`, where it needs it. */
+export function shellWord(text: string): string {
+  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What JSON may hold as it is and a terminal obeys or hides: DEL and C1, format characters, separators of lines. */
+const UNSAFE_IN_JSON_REGEXP = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Escapes JSON text so that it may go to a terminal; it stays JSON of the same value. */
+export function escapeJson(json: string): string {
+  return json.replaceAll(UNSAFE_IN_JSON_REGEXP, (character) => {
+    let escaped = "";
+    for (let at = 0; at < character.length; at++) {
+      escaped += `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`;
+    }
+    return escaped;
+  });
+}
+
 function escapeCharacter(character: string): string {
   switch (character) {
     case "\n":

@@ -5,8 +5,9 @@
  */
 import { describeKeys, KEY_TABLE, maybeKeyRow } from "../authority/keys.ts";
 import type { Position } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import { type JsonObject, pointerPart } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
+import { isPlace } from "../plan/key1.ts";
 import type { Plan, PlannedTool } from "../plan/plan.ts";
 import { grammarText, sandboxText } from "./programs.ts";
 
@@ -105,7 +106,7 @@ function explainTools(plan: Plan, at: At): Explained[] {
 
 function explainReads(plan: Plan, at: At): Explained[] {
   const tools = namesOf(plan, ({ fs }) => fs === "read");
-  const names = plan.fs.secret.filter((entry) => !/^[$/]/.test(entry)).join(", ");
+  const names = plan.fs.secret.filter((entry) => !isPlace(entry)).join(", ");
   return plan.fs.read.map(({ root, include, exclude, rule }) => ({
     what: [
       root,
@@ -233,7 +234,7 @@ function explainExpected(plan: Plan, at: At): Explained[] {
   return [
     ...Object.entries(plan.expectEvents).map(([kind, least]) => ({
       what: `at least ${least} events ${kind}`,
-      at: at(`/expectEvents/${kind.replaceAll("~", "~0").replaceAll("/", "~1")}`),
+      at: at(`/expectEvents${pointerPart(kind)}`),
     })),
     ...plan.expectDenials.map(({ tool, code, rule }) => ({
       what: `a denial of ${tool}${code === null ? "" : ` with ${code}`}`,

@@ -4,8 +4,9 @@
  * @module
  */
 import type { Position } from "../errors.ts";
-import type { Change } from "../plan/compare.ts";
+import type { Change } from "../plan/change.ts";
 import { escapeText } from "./escape.ts";
+import { markdownText } from "./markdown.ts";
 import { PLAIN, type Style } from "./style.ts";
 
 /** What a report of a difference needs beside the changes. */
@@ -29,7 +30,7 @@ export function diffPolicyLines(report: DiffReport, { style = PLAIN }: { readonl
       : change.kind === "changed"
       ? style.dim(word)
       : style.good(word);
-    lines.push(`${marked} ${escapeText(sentenceOf(change))}${at(report, change)}`);
+    lines.push(`${marked} ${escapeText(changeText(change))}${at(report, change)}`);
   }
   lines.push(verdictOf(changes, style));
   return lines;
@@ -39,7 +40,7 @@ export function diffPolicyLines(report: DiffReport, { style = PLAIN }: { readonl
 export function diffPolicyMarkdown(report: DiffReport): string {
   const { base, head, changes } = report;
   const rows = changes.map((change) =>
-    `| ${change.kind} | ${cell(sentenceOf(change))} | ${cell(at(report, change).trim())} |`
+    `| ${change.kind} | ${markdownText(changeText(change))} | ${markdownText(at(report, change).trim())} |`
   );
   const gained = changes.filter(({ kind }) => kind === "gained").length;
   const sentence = gained > 0
@@ -48,11 +49,13 @@ export function diffPolicyMarkdown(report: DiffReport): string {
     ? "No authority is gained."
     : "The authority is the same.";
   const table = rows.length === 0 ? "" : `\n\n| | what | where |\n|---|---|---|\n${rows.join("\n")}`;
-  return `### Authority of ${cell(head)} compared with ${cell(base)}\n\n${sentence}${table}\n`;
+  return `### Authority of ${markdownText(head)} compared with ${markdownText(base)}\n\n${sentence}${table}\n`;
 }
 
-function sentenceOf({ text, example }: Change): string {
-  return example === undefined ? text : `${text}, for example ${example.replace("${project}/", "")}`;
+/** A change in words. What was gained has an example, what went away one that no longer holds. */
+export function changeText({ kind, text, example }: Change): string {
+  if (example === undefined) return text;
+  return `${text}, for example ${example.replace("${project}/", "")}${kind === "gained" ? "" : " no longer"}`;
 }
 
 function at(report: DiffReport, change: Change): string {
@@ -64,9 +67,4 @@ function verdictOf(changes: readonly Change[], style: Style): string {
   const gained = changes.filter(({ kind }) => kind === "gained").length;
   if (gained > 0) return style.bad(`${gained} ${gained === 1 ? "grant" : "grants"} gained`);
   return style.good(changes.length === 0 ? "the same authority" : "no authority gained");
-}
-
-/** Nothing in a cell starts Markdown, HTML or a mention. */
-function cell(text: string): string {
-  return escapeText(text).replaceAll(/[\\`*_{}[\]()#+.!|<>&@~-]/g, (char) => `&#${char.charCodeAt(0)};`);
 }

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import type { Counter } from "../replay/counters.ts";
 import type { DenialRow, ReplaySummary } from "../replay/replay.ts";
-import { escapeText } from "./escape.ts";
+import { escapeText, shellWord } from "./escape.ts";
 import { reasonText, withoutProject } from "./reasons.ts";
 import { PLAIN, type Style } from "./style.ts";
 import { duration } from "./units.ts";
@@ -53,11 +54,6 @@ export function summaryLines(summary: ReplaySummary, options: SummaryOptions = {
   return lines;
 }
 
-/** Quotes a word for a POSIX shell where it needs it. */
-function shellWord(text: string): string {
-  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
 function endLine({ run }: ReplaySummary, style: Style): string {
   const took = run.duration_ms === null ? "" : ` in ${duration(run.duration_ms)}`;
   const reason = run.reason === null ? "" : `: ${escapeText(run.reason)}`;
@@ -66,15 +62,18 @@ function endLine({ run }: ReplaySummary, style: Style): string {
   return style.warn("run unfinished: its log has no end");
 }
 
+/** What people call each outcome of a call, and the counter of a replay that counts it. */
+export const CALL_WORDS: readonly (readonly [word: string, counter: Counter])[] = [
+  ["ok", "tool_results"],
+  ["denied", "tool_denials"],
+  ["failed", "tool_errors"],
+  ["timed out", "tool_timeouts"],
+  ["invalid", "tool_invalid_args"],
+  ["over budget", "budget_exceeded"],
+];
+
 function callLine(summary: ReplaySummary): string {
-  const parts = [
-    ["ok", summary.tool_results],
-    ["denied", summary.tool_denials],
-    ["failed", summary.tool_errors],
-    ["timed out", summary.tool_timeouts],
-    ["invalid", summary.tool_invalid_args],
-    ["over budget", summary.budget_exceeded],
-  ] as const;
+  const parts = CALL_WORDS.map(([word, counter]) => [word, summary[counter]] as const);
   const shown = parts.filter(([name, count]) => count > 0 || name === "ok" || name === "denied");
   const events = summary.events === 0 ? "" : `; ${summary.events} ${summary.events === 1 ? "event" : "events"}`;
   return `calls     ${shown.map(([name, count]) => `${count} ${name}`).join(", ")}${events}`;
@@ -100,7 +99,7 @@ export function freshnessText(freshness: Readonly<Record<string, number>>): stri
 }
 
 /** Prints the budgets that have a limit and were used. */
-export function budgetText({ budgets }: ReplaySummary): string {
+function budgetText({ budgets }: ReplaySummary): string {
   return budgets.filter(({ used, limit }) => used > 0 && limit !== null)
     .map(({ budget, used, limit }) => `${escapeText(budget)} ${used} of ${limit}`).join(", ");
 }

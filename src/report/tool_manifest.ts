@@ -7,15 +7,12 @@
 import type { RecordType } from "../audit/record.ts";
 import type { JsonObject } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
-import type { Isolation } from "../plan/plan.ts";
+import { type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { countersOf } from "../replay/counters.ts";
 import type { ToolManifest } from "../tool/manifest.ts";
 
 /** Version of the form below. */
 export const TOOL_MANIFEST_VERSION = "agent-tool-manifest.v1";
-
-/** Every isolation: a tool runs in the host and is the same for all of them. */
-const ISOLATIONS: readonly Isolation[] = Object.freeze(["process", "worker", "compartment"]);
 
 /** One step of granting a tool; all of them are needed. */
 export interface GrantRequirement {
@@ -85,6 +82,7 @@ export function describeTool(manifest: ToolManifest): ToolDescription {
     family,
     summary,
     available: true,
+    // A tool runs in the host and is the same for all of them.
     isolations: ISOLATIONS,
     worker: "supported",
     timeout: {

@@ -301,7 +301,7 @@ function droppedKeyOf(value: unknown): string | undefined {
 const DROPPED_KEYS: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
 /** Says what is wrong with an argument: where it is, what was expected, what came. */
-export function describeIssue(tool: string, issue: v.BaseIssue<unknown>): string {
+function describeIssue(tool: string, issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
   const where = path === null ? "its arguments" : `"${path}"`;
   if (issue.type === "strict_object" && issue.expected === "never") {

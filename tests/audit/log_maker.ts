@@ -23,9 +23,8 @@ export const RUN: readonly JsonObject[] = [
     policy: { path: "${project}/agent.policy.jsonc", sha256: "1".repeat(64) },
     plan: "2".repeat(64),
     isolation: "process",
-    budgets: { toolCalls: 100, totalArgBytes: 1000, totalResultBytes: 5000, events: 10 },
+    budgets: { toolCalls: 100, stateBytes: 1000, totalArgBytes: 1000, totalResultBytes: 5000, events: 10 },
     expect_denials: [{ tool: "fetch", code: null }, { tool: "readFile", code: "tool_not_granted" }],
-    state_controls: {},
   },
   { type: "tool_call", call_id: "c1", tool: "readFile", args: { path: "docs/ä.md" }, arg_bytes: 20 },
   {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { damageError, readRecords, type Verdict, verifyAudit } from "../../src/audit/reader.ts";
+import { readRecords, type Verdict, verifyAudit } from "../../src/audit/reader.ts";
 import type { DamageKind } from "../../src/audit/chain_check.ts";
 import { GENESIS } from "../../src/audit/record.ts";
 import { DataError, InputError, UsageError } from "../../src/errors.ts";
@@ -198,15 +198,6 @@ Deno.test("verifyAudit() refuses what it cannot read, and a head that is none", 
     await assert.rejects(verifyAudit(`${dir}/a.jsonl`, { head: "abc" }), UsageError);
     await assert.rejects(readRecords(`${dir}/none.jsonl`).next(), code);
   }));
-
-Deno.test("damageError() names file, line and kind, and exits with 65", () => {
-  const damage = { kind: "edit" as const, line: 3, seq: 3, offset: 10, detail: "its hash is wrong" };
-  const error = damageError("a.jsonl", damage);
-  assert.ok(error instanceof DataError);
-  assert.equal(error.exit, 65);
-  assert.equal(error.message, "Cannot trust the audit log: edit at line 3: its hash is wrong");
-  assert.deepEqual(error.position, { file: "a.jsonl", line: 3, column: 1 });
-});
 
 Deno.test("readRecords() yields every record, skips blank lines and leaves out a torn tail", () =>
   inTempDir(async (dir) => {

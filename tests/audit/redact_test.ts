@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { auditValue, DROPPED, makeRedactor, REDACTED, scrubStream, shapeOf } from "../../src/audit/redact.ts";
+import { auditValue, DROPPED, makeRedactor, REDACTED, shapeOf } from "../../src/audit/redact.ts";
 import { DataError } from "../../src/errors.ts";
 import type { Json } from "../../src/json.ts";
 import { sha256 } from "./log_maker.ts";
@@ -110,19 +110,19 @@ Deno.test("makeRedactor() refuses a secret under 8 bytes, and names it without i
   redactor([], { OK: "ääää" });
 });
 
-Deno.test("scrubStream() finds a secret over every border", () => {
+Deno.test("Redactor.stream() finds a secret over every border", () => {
   const shared = redactor([], { A: "abcdefgh", B: "efghijkl" });
   const text = "start abcdefghijkl mid abcdabcdefgh abcdefg end";
   const expected = `start ${REDACTED} mid abcd${REDACTED} abcdefg end`;
   for (let size = 1; size <= text.length; size++) {
-    const stream = scrubStream(shared);
+    const stream = shared.stream();
     let out = "";
     for (let at = 0; at < text.length; at += size) out += stream.push(text.slice(at, at + size));
     assert.equal(out + stream.end(), expected, `pieces of ${size}`);
   }
 });
 
-Deno.test("scrubStream() holds back no more than may be the start of a secret", () => {
+Deno.test("Redactor.stream() holds back no more than may be the start of a secret", () => {
   const stream = redactor([], { A: "abcdefgh" }).stream();
   assert.equal(stream.push("hello\n"), "hello\n");
   assert.equal(stream.push("x abc"), "x ");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalHost, parseIpv4, specialBlockOf } from "../../src/authority/host.ts";
+import { canonicalHost, parseIpv4 } from "../../src/authority/host.ts";
 
 Deno.test("canonicalHost() gives every spelling of a host one form", () => {
   const cases: readonly (readonly [string, string, string])[] = [
@@ -36,18 +36,6 @@ Deno.test("canonicalHost() refuses what is no single host", () => {
     ]
   ) {
     assert.equal(canonicalHost(text), null, text);
-  }
-});
-
-Deno.test("specialBlockOf() knows the edges of each block", () => {
-  for (const address of ["0.0.0.0", "10.255.255.255", "100.64.0.1", "127.1.2.3", "169.254.169.254", "172.31.255.255"]) {
-    assert.ok(specialBlockOf(address), address);
-  }
-  for (const address of ["192.168.0.1", "198.19.0.0", "224.0.0.1", "255.255.255.255"]) {
-    assert.ok(specialBlockOf(address));
-  }
-  for (const address of ["1.1.1.1", "100.63.255.255", "100.128.0.0", "172.15.0.1", "172.32.0.1", "198.20.0.0"]) {
-    assert.equal(specialBlockOf(address), null, address);
   }
 });
 

@@ -12,6 +12,10 @@ Deno.test("makeNameFinder() finds names at any depth and in any letter case", ()
     -1,
     -1,
   ]);
+  for (const path of ["a/.npmrc", "x/.SSH/known_hosts", ".aws/credentials", "tls/server.key", ".docker/config.json"]) {
+    assert.ok(at(path) >= 0, path);
+  }
+  for (const path of ["docker/config.json", "keys.ts", "a.keys", "npmrc"]) assert.equal(at(path), -1, path);
   const guarded = makeNameFinder(PROTECTED_NAMES);
   assert.deepEqual([guarded(["a", "Deno.JSON"]), guarded(["x.policy.jsonc"]), guarded(["policy.jsonc"])], [1, 0, -1]);
   assert.equal(guarded([".git", "x", ".git"], 1), 2, "the search can go on behind a find");

@@ -76,4 +76,6 @@ Deno.test("foldPath() folds what some disk takes for one name", () => {
   assert.equal(foldPath("Stra\u00dfe"), foldPath("STRASSE"));
   assert.equal(foldPath("e\u0301"), foldPath("\u00e9"));
   assert.equal(foldPath(".gi\u200ct"), ".git");
+  assert.equal(foldPath("\uff47it"), "git");
+  assert.notEqual(foldPath("a"), foldPath("b"));
 });

@@ -11,6 +11,7 @@ import { callComparisons } from "./calls.ts";
 import { type Comparison, type Finding, measure, type Skipped } from "./comparison.ts";
 import { logComparisons } from "./logs.ts";
 import { memoryComparisons } from "./memory.ts";
+import { policyComparisons } from "./policies.ts";
 import { startComparisons } from "./start.ts";
 import { makeWorld, type World } from "./world.ts";
 
@@ -21,6 +22,7 @@ const QUICK_ROUNDS = 3;
 const GROUPS:
   readonly (readonly [prefixes: readonly string[], make: (world: World) => Promise<(Comparison | Skipped)[]>])[] = [
     [["start."], startComparisons],
+    [["policy."], policyComparisons],
     [["call.", "growth."], callComparisons],
     [["audit."], logComparisons],
     [["memory."], memoryComparisons],

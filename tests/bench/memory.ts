@@ -78,7 +78,11 @@ async function treeOf(
   } finally {
     // The peer ends with its input; the product's launcher takes host and agent with it.
     await child.stdin.close();
-    child.kill("SIGTERM");
+    try {
+      child.kill("SIGTERM");
+    } catch {
+      // it has ended with its input
+    }
     await child.status;
     await draining;
   }

@@ -30,14 +30,15 @@ async function deno(project: Project, cwd: string, args: readonly string[]): Pro
 }
 
 Deno.test("init writes a project that validates, type-checks and runs with `deno task agent`", async () => {
-  for (const template of ["supply-chain-review", "blank"]) {
+  for (const template of ["starter", "supply-chain-review", "blank"]) {
     await withProject({}, async (project) => {
       const { code, stdout, stderr } = await project.run({ args: ["init", "new", `--template=${template}`, "--json"] });
       assert.equal(code, 0, stderr);
       const { created, changed, todo } = JSON.parse(stdout);
       const folder = `${project.dir}/new`;
       assert.deepEqual(created.toSorted(), await filesBelow(folder));
-      assert.deepEqual([changed, todo], [[], []]);
+      assert.deepEqual(changed, []);
+      assert.match(todo.join("\n"), /^name twokey's repository and a commit of it in \.github\/workflows\/agent\.yml/);
       assert.equal(await Deno.readTextFile(`${folder}/.gitignore`), ".twokey/\n");
       const policy = await Deno.readTextFile(`${folder}/agent.policy.jsonc`);
       const [, schema = ""] = /"\$schema": "([^"]+)"/.exec(policy) ?? [];
@@ -104,9 +105,14 @@ Deno.test("init prints the lines to add where a deno.json cannot be edited", asy
 
 Deno.test("init writes through no link", async () => {
   await withProject({ files: { "outside/x": "" }, links: { "review": "outside" } }, async (project) => {
-    const { code, stderr } = await project.run({ args: ["init", "--force"] });
+    const args = ["init", "--force", "--template=supply-chain-review"];
+    const { code, stderr } = await project.run({ args });
     assert.equal(code, 73, stderr);
     assert.deepEqual(await filesBelow(`${project.dir}/outside`), ["x"]);
+  });
+  await withProject({ files: { "outside/workflows/x": "" }, links: { ".github": "outside" } }, async (project) => {
+    assert.equal((await project.run({ args: ["init", "--force"] })).code, 73);
+    assert.deepEqual(await filesBelow(`${project.dir}/outside`), ["workflows/x"]);
   });
   await withProject({ links: { "agent.ts": "nowhere", "dangling": "nothing" } }, async (project) => {
     assert.equal((await project.run({ args: ["init", "--force"] })).code, 73);
@@ -119,12 +125,47 @@ Deno.test("init --list names the templates, an unknown one is refused with the n
   await withProject({}, async (project) => {
     const { stdout } = await project.run({ args: ["init", "--list", "--json"] });
     assert.deepEqual(JSON.parse(stdout).templates.map(({ name }: { name: string }) => name), [
+      "starter",
       "supply-chain-review",
       "blank",
     ]);
     const unknown = await project.run({ args: ["init", "--template=blnk"] });
     assert.equal(unknown.code, 64);
     assert.match(unknown.stderr, /did you mean blank\?/);
+  });
+});
+
+Deno.test("the first run after init is a denial with the line to add, the second works; locked, the first is 77", async () => {
+  await withProject({ files: { "README.md": "# notes\n" } }, async (project) => {
+    assert.equal((await project.run({ args: ["init"] })).code, 0);
+    const tested = await project.run({ args: ["policy", "test"] });
+    assert.equal(tested.code, 0, tested.stdout);
+    const first = await project.run({ args: ["run"] });
+    assert.equal(first.code, 0, first.stderr);
+    assert.match(first.stdout, /^denied {4}readFile deno\.json: /m);
+    assert.match(first.stdout, /to allow it: "fs": .*"include": \["\/\*\.md", "\/deno\.json"\]/);
+    assert.equal((await project.run({ args: ["policy", "lock"] })).code, 0);
+    assert.equal((await project.run({ args: ["run", "--locked"] })).code, 77);
+
+    assert.equal((await project.run({ args: ["policy", "add-read", ".", "--include=/deno.json"] })).code, 0);
+    const second = await project.run({ args: ["run", "--json"] });
+    assert.equal(second.code, 0, second.stderr);
+    assert.deepEqual(JSON.parse(second.stdout).summary.tool_denials, 0);
+    assert.match(second.stderr, /deno\.json: the tasks agent/);
+    assert.equal((await project.run({ args: ["run", "--locked"] })).code, 65);
+    assert.equal((await project.run({ args: ["policy", "lock"] })).code, 0);
+    assert.equal((await project.run({ args: ["run", "--locked"] })).code, 0);
+    assert.equal((await project.run({ args: ["policy", "test"] })).code, 0);
+  });
+});
+
+Deno.test("init in a folder of a repository writes no workflow that nobody would run", async () => {
+  await withProject({ files: { ".git/HEAD": "" } }, async (project) => {
+    const { code, stdout } = await project.run({ args: ["init", "part", "--json"] });
+    assert.equal(code, 0);
+    const { created, todo } = JSON.parse(stdout);
+    assert.ok(!created.some((name: string) => name.startsWith(".github")), created.join());
+    assert.match(todo.at(-1), /for CI, run the action .* with policy: part\/agent\.policy\.jsonc$/);
   });
 });
 
@@ -140,6 +181,11 @@ Deno.test("init finds twokey from a folder inside of it and from one whose name 
     }).output();
     assert.equal(code, 0, new TextDecoder().decode(stderr));
     const { tasks, imports } = JSON.parse(await Deno.readTextFile(`${root}/my project/deno.json`));
+    // A link is no part of a checkout.
+    assert.match(
+      await Deno.readTextFile(`${root}/my project/.github/workflows/agent.yml`),
+      /repository: OWNER\/twokey/,
+    );
     assert.equal(
       await Deno.realPath(new URL(imports.twokey, `file://${root}/my%20project/`)),
       await Deno.realPath(`${twokey}/mod.ts`),

@@ -95,6 +95,7 @@ Deno.test("variables of the caller change neither what a run does nor what it sa
   withProject({ policy: { tools: ["slow"] }, agent: AGENT }, async ({ run }) => {
     // the launcher itself is a program of the caller's, and refuses to start under another's permission broker
     const { DENO_PERMISSION_BROKER_PATH: _, ...env } = HOSTILE;
+    await run(); // the first run of a policy says what it gains
     const runs = [await run(), await run({ env })];
     const [plain, hostile] = runs.map(({ code, stderr, records }) => ({
       code,

@@ -109,8 +109,8 @@ export { outcome };`;
     await inWorld(async (world) => {
       const ran = await runIn(world, { keys: "shipped", isolation, code, budgets: { wallMs: 8000 } });
       await assertWhole(ran);
-      // Many calls and events are over their budgets, which is an end as good as any: the host decides, not the stack.
-      assert.ok(["done", "budget_exceeded", "agent_error", "memory_exceeded"].includes(ran.end.reason), ran.end.reason);
+      // So many calls and events may be over their budgets; nothing else may end the run.
+      assert.ok(["done", "budget_exceeded"].includes(ran.end.reason), ran.end.reason);
     });
   });
 

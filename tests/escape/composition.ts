@@ -13,7 +13,8 @@ import { MANIFESTS } from "../../src/launch/prepare.ts";
 import { findBaseSystem } from "../../src/launch/spawn.ts";
 import { hostFlags } from "../../src/plan/flags.ts";
 import type { Budgets, Isolation, Places, Plan, PlannedTool } from "../../src/plan/plan.ts";
-import { compileFile } from "../../src/policy/compile_file.ts";
+import { compileLoaded } from "../../src/policy/compile_loaded.ts";
+import { loadPolicy } from "../../src/policy/load.ts";
 import { BARE_TOOLS } from "./bare_tools.ts";
 import { FORGING } from "./forging_tools.ts";
 import type { World } from "./world.ts";
@@ -60,7 +61,7 @@ const HAS_KEY_2: ReadonlySet<Keys> = new Set(["shipped", "both", "key 2"]);
 export async function runIn(world: World, options: RunOptions): Promise<Ran> {
   const { keys, local = false } = options;
   const places: Places = { project: world.project, twokey: ROOT, state: world.state };
-  const { plan: compiled } = await compileFile(world.policyFile, {
+  const { plan: compiled } = await compileLoaded(await loadPolicy(world.policyFile), {
     manifests: MANIFESTS,
     places,
     modules: [],
@@ -80,7 +81,10 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
     ...startGrants(channels, granted),
     ...(local ? {} : { proxyAddress: world.tls.proxyAddress }),
   });
-  const open = ["-A", "--no-prompt", `--config=${ROOT}/deno.json`, `--lock=${ROOT}/deno.lock`];
+  // a copy, because an open host imports remote code, which its lock then names
+  const lock = `${world.dir}/${crypto.randomUUID()}.lock`;
+  await Deno.copyFile(`${ROOT}/deno.lock`, lock);
+  const open = ["-A", "--no-prompt", `--config=${ROOT}/deno.json`, `--lock=${lock}`];
   const caPem = local ? world.local.caPem : world.tls.caPem;
   const runId = `escape-${crypto.randomUUID()}`;
   const auditPath = `${world.dir}/${runId}.jsonl`;

@@ -91,6 +91,21 @@ attempt("constructor of a platform error", () => {
     return error.constructor.constructor(SOURCE)();
   }
 });
+for (const name of ["createObjectURL", "revokeObjectURL"]) attempt(`URL.${name}`, () => name in URL);
+for (const owner of [URL, URLSearchParams, TextEncoder, TextDecoder]) {
+  for (const key of Object.getOwnPropertySymbols(owner.prototype)) {
+    // What the runtime's printer would hand to such a method is not the agent's to have.
+    attempt(`symbol ${String(key)} of ${owner.name}`, () => {
+      let leak;
+      owner.prototype[key].call(
+        new owner("x:y"),
+        (...args) => leak = args.find((arg) => typeof arg === "function"),
+        {},
+      );
+      return leak;
+    });
+  }
+}
 attempt("timer from a string", () => setTimeout("globalThis.leak = 1", 0));
 attempt("indirect lookup", () => (0, globalThis["ev" + "al"])("1"));
 

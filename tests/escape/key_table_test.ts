@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { KEY_TABLE, maybeKeyRow } from "../../src/authority/keys.ts";
+import type { Isolation } from "../../src/plan/plan.ts";
 import { type Attempt, attemptsIn, type Try } from "./attempts.ts";
 import { type Keys, runIn } from "./composition.ts";
 import { makeWorld, type World } from "./world.ts";
@@ -27,11 +28,15 @@ interface Made {
 }
 
 /** Makes calls in one run. */
-async function make(world: World, options: { keys: Keys; calls: readonly Try[]; local?: boolean }): Promise<Made[]> {
-  const { keys, calls, local = false } = options;
+async function make(
+  world: World,
+  options: { keys: Keys; calls: readonly Try[]; local?: boolean; isolation?: Isolation },
+): Promise<Made[]> {
+  const { keys, calls, local = false, isolation = "process" } = options;
   const { end, outcome, stderr } = await runIn(world, {
     keys,
     local,
+    isolation,
     code: CALLER,
     context: JSON.parse(JSON.stringify({ calls })),
   });
@@ -40,11 +45,15 @@ async function make(world: World, options: { keys: Keys; calls: readonly Try[]; 
 }
 
 /** Makes every attempt in one world; `callsOf` says how. Gives those that happened, as "act: what". */
-async function happenings(keys: Keys, callsOf: (attempt: Attempt) => readonly Try[]): Promise<string[]> {
+async function happenings(
+  keys: Keys,
+  callsOf: (attempt: Attempt) => readonly Try[],
+  isolation: Isolation = "process",
+): Promise<string[]> {
   const world = await makeWorld();
   try {
     const attempts = attemptsIn(world);
-    const made = await make(world, { keys, calls: attempts.flatMap(callsOf) });
+    const made = await make(world, { keys, isolation, calls: attempts.flatMap(callsOf) });
     const happened: string[] = [];
     let at = 0;
     for (const attempt of attempts) {
@@ -147,6 +156,8 @@ Deno.test("both keys together stop every attempt", async () => {
   assert.equal(await reachesPrivate("both"), false);
 });
 
-Deno.test("the shipped host stops every attempt", async () => {
-  assert.deepEqual(await happenings("shipped", ({ shipped }) => shipped), []);
+Deno.test("the shipped host stops every attempt in every isolation", async () => {
+  for (const isolation of ["process", "worker", "compartment"] as const) {
+    assert.deepEqual(await happenings("shipped", ({ shipped }) => shipped, isolation), [], isolation);
+  }
 });

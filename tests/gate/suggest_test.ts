@@ -42,7 +42,7 @@ Deno.test("suggest() names just the file that was asked for", () => {
     read("include_pattern", "/p/docs/b.txt"),
     '"fs": { "read": [{ "root": "docs", "include": ["*.md", "/b.txt"] }] }',
   );
-  assert.equal(read("secret_name", "/p/src/.env"), '"fs": { "read": [..., { "root": "src/.env" }] }');
+  assert.equal(read("secret_name", "/p/src/.env"), '"fs": { "read": [{ "root": "src", "include": ["**", "/.env"] }] }');
   assert.equal(read("exclude_pattern", "/p/docs/tmp/a.md", "/fs/read/0/exclude/0"), 'remove "tmp/" from "exclude"');
 });
 
@@ -58,8 +58,7 @@ Deno.test("suggest() says nothing where no line of a policy may allow it", () =>
 });
 
 Deno.test("suggest() speaks of write roots, budgets and gate rules", () => {
-  const write = (target: string) =>
-    line({ code: "artifact_path_not_admitted", target });
+  const write = (target: string) => line({ code: "artifact_path_not_admitted", target });
   assert.equal(write("/p/reports/a.md"), '"fs": { "write": [{ "root": "reports" }] }');
   assert.equal(write("/p/a.md"), null, "the project itself is no root to advise");
   assert.equal(line({ code: "artifact_root_not_configured" }), '"fs": { "write": [{ "root": "out" }] }');

@@ -197,9 +197,21 @@ Deno.test("WritePower.write() counts bytes, not characters, and an artifact over
   withTree(async (dir) => {
     await plant(dir, { "out/": "" });
     const artifacts = open(dir, { write: ["out"], budgets: { artifactBytes: 4 } });
-    assert.equal(await attempt(artifacts, "fits", "éé"), "written");
     assert.equal(await attempt(artifacts, "over", "ééa"), "artifact_bytes");
+    assert.equal(await attempt(artifacts, "fits", "éé"), "written");
     assert.deepEqual(await names(`${dir}/out`), ["fits"]);
+  }));
+
+Deno.test("WritePower.write() counts the bytes of all files of a run, and none that was not written", () =>
+  withTree(async (dir) => {
+    await plant(dir, { "out/": "" });
+    const artifacts = open(dir, { write: ["out"], budgets: { artifactBytes: 5 } });
+    assert.equal(await attempt(artifacts, "a", "123"), "written");
+    assert.equal(await attempt(artifacts, "a", "12"), "artifact_overwrite_denied");
+    assert.equal(await attempt(artifacts, "b", "123"), "artifact_bytes");
+    assert.equal(await attempt(artifacts, "c", "12"), "written");
+    assert.equal(await attempt(artifacts, "d", "1"), "artifact_bytes");
+    assert.deepEqual(await names(`${dir}/out`), ["a", "c"]);
   }));
 
 Deno.test("WritePower.write() refuses a target of another call and does nothing after the call's end", () =>

@@ -385,7 +385,7 @@ Deno.test("open() refuses a proxy or a CA that cannot be used, without showing i
     const network = makeNetwork(makeRun({ network: { ca: { fromEnv: "C" } }, env: { C: value } }));
     assert.throws(() => network.open(), { name: "ControlError", code: "ca_unusable" });
   }
-  const unread = makeNetwork(makeRun({ network: { ca: { file: "${project}/ca.pem" } } }));
+  const unread = makeNetwork(makeRun({ network: { ca: { file: "${project}/ca.pem", sha256: "0".repeat(64) } } }));
   assert.throws(() => unread.open(), { name: "ControlError", code: "ca_unusable" });
   const unset = makeNetwork(makeRun({ network: PROXY }));
   unset.open();

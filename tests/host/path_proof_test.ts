@@ -75,3 +75,18 @@ Deno.test("joinPath() joins below the top of the file system too", () => {
   assert.equal(joinPath("/a", "b/c"), "/a/b/c");
   assert.equal(joinPath("/a", ""), "/a");
 });
+
+Deno.test("readProven() refuses a file from elsewhere that was under the name when it was seen and opened, and is not any more", () =>
+  withTree(async (dir) => {
+    await plant(dir, { "open/a": "open", "closed/a": "closed" });
+    const [path, elsewhere] = [`${dir}/open/a`, `${dir}/closed/a`];
+    const seen = await Deno.stat(elsewhere);
+    const { openSync } = Deno;
+    // What another process does that swaps the folder for a link to the other one, around a single system call.
+    Object.assign(Deno, { openSync: (_: string, options: Deno.OpenOptions) => openSync(elsewhere, options) });
+    try {
+      assert.equal(readProven(path, { root: `${dir}/open`, seen, limit: 10 }), undefined);
+    } finally {
+      Object.assign(Deno, { openSync });
+    }
+  }));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { foldPath, makePlaceMatcher } from "../../src/host/place_rules.ts";
+import { makePlaceMatcher } from "../../src/host/place_rules.ts";
 import { withTree } from "./run_context.ts";
 
 const PLACES = { project: "/home/.env-user/p", twokey: "/opt/twokey", state: "/state" };
@@ -42,10 +42,3 @@ Deno.test("makePlaceMatcher() follows a place that is a link, as the link stands
     await Deno.symlink("real", `${dir}/.hg`);
     assert.ok(matches(`${dir}/real/x`));
   }));
-
-Deno.test("foldPath() folds what some file system takes for the same name", () => {
-  for (const [a, b] of [["É", "e\u0301"], ["ß", "SS"], [".g\u200cit", ".GIT"], ["ｇit", "git"]] as const) {
-    assert.equal(foldPath(a), foldPath(b));
-  }
-  assert.notEqual(foldPath("a"), foldPath("b"));
-});

@@ -12,8 +12,8 @@ export type FsOutcome =
   | { readonly outcome: "denied" | "invalid" | "budget" | "error"; readonly code: string };
 
 /** Collects the source of a run and opens its write root once; then runs tools as the host would. */
-export function openFs(run: RunContext): (tool: Tool, args: unknown) => Promise<FsOutcome> {
-  const source = collectSource(run);
+export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknown) => Promise<FsOutcome>> {
+  const source = await collectSource(run);
   const artifacts = openArtifacts(run);
   return async (tool, args) => {
     try {

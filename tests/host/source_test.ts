@@ -38,7 +38,7 @@ function kinds(entries: readonly SourceEntry[]): Record<string, string> {
   return Object.fromEntries(entries.map((entry) => [entry.path, `${entry.kind}/${entry.reason}`]));
 }
 
-function collect(project: string, fs: FsPlan = { read: [{ root: "." }] }): Source {
+function collect(project: string, fs: FsPlan = { read: [{ root: "." }] }): Promise<Source> {
   return collectSource(makeRun(project, fs));
 }
 
@@ -68,7 +68,7 @@ Deno.test("collectSource() gives every name its kind and reason", () =>
     await Deno.symlink("/etc/passwd", `${dir}/link.md`);
     await Deno.symlink("/etc", `${dir}/linkdir`);
     await mkfifo(`${dir}/pipe.md`);
-    const source = collect(dir, {
+    const source = await collect(dir, {
       read: [{ root: ".", include: ["*.md", ".env*"], exclude: ["*.key", "secrets/"] }],
       secret: [".env*"],
       budgets: { readFileBytes: 100 },
@@ -99,7 +99,7 @@ Deno.test("collectSource() gives every name its kind and reason", () =>
 Deno.test("collectSource() lists in the order of the paths, whatever the folders are called", () =>
   withTree(async (dir) => {
     await plant(dir, { "a-b": "", "a/x": "", "a.b": "", "a0": "", "Z/y": "", "é": "", "a/b/c": "" });
-    const paths = list(collect(dir)).map((entry) => entry.path);
+    const paths = list(await collect(dir)).map((entry) => entry.path);
     assert.deepEqual(paths, [...paths].sort());
     assert.equal(paths.length, 7);
   }));
@@ -108,7 +108,7 @@ Deno.test("collectSource() gives names below a folder that was not entered the f
   withTree(async (dir) => {
     await plant(dir, { ".gitignore": "node_modules\n", "node_modules/p/index.js": "x", ".git/HEAD": "ref", "a": "" });
     await Deno.symlink("/etc", `${dir}/etc`);
-    const source = collect(dir);
+    const source = await collect(dir);
     assert.equal(await refusal(source, "node_modules/p/index.js"), "gitignore_default");
     assert.equal(await refusal(source, ".git/HEAD"), "gitignore_default");
     assert.equal(await refusal(source, "etc/passwd"), "symlink_refused");
@@ -142,7 +142,7 @@ Deno.test("collectSource() reads nested ignore files as git does", () =>
       "w[1] !/in/top": "",
       "w1 !/top": "",
     });
-    const ignored = list(collect(dir)).filter((entry) => entry.kind === "ignored").map((entry) => entry.path);
+    const ignored = list(await collect(dir)).filter((entry) => entry.kind === "ignored").map((entry) => entry.path);
     assert.deepEqual(
       ignored,
       ["#odd", "a.log", "d", "dropx", "pkg/c.log", "pkg/deep/out", "pkg/only", "re/d/x.log", "w[1] !/top"],
@@ -153,7 +153,7 @@ Deno.test("collectSource() follows no .gitignore that is a link, and enters no f
   withTree(async (dir) => {
     await plant(dir, { "rules": "*.txt\n", "a.txt": "", "big/.gitignore": "#".repeat(300_000), "big/f": "" });
     await Deno.symlink("rules", `${dir}/.gitignore`);
-    assert.deepEqual(kinds(list(collect(dir))), {
+    assert.deepEqual(kinds(list(await collect(dir))), {
       ".gitignore": "symlink/symlink_refused",
       "a.txt": "text/admitted",
       "big": "ignored/gitignore_default",
@@ -175,7 +175,7 @@ Deno.test("collectSource() excludes what a pattern means to people", () =>
     const fs = {
       read: [{ root: ".", include: ["**/*.ts", "*.key", "*.js", "docs/*"], exclude: ["*.key", "*.test.js"] }],
     };
-    assert.deepEqual(kinds(list(collect(dir, fs))), {
+    assert.deepEqual(kinds(list(await collect(dir, fs))), {
       "Docs/a": "not_included/include_pattern",
       "a.key.key": "excluded/exclude_pattern",
       "docs/a": "text/admitted",
@@ -189,7 +189,7 @@ Deno.test("collectSource() excludes what a pattern means to people", () =>
 Deno.test("collectSource() degrades at the file limit and says that it is incomplete", () =>
   withTree(async (dir) => {
     await plant(dir, { "a": "1", "b": "2", "c/d": "3", "e": new Uint8Array([0]) });
-    const source = collect(dir, { read: [{ root: "." }], budgets: { readFiles: 2 } });
+    const source = await collect(dir, { read: [{ root: "." }], budgets: { readFiles: 2 } });
     assert.deepEqual(kinds(list(source)), {
       "a": "text/admitted",
       "b": "text/admitted",
@@ -206,7 +206,7 @@ Deno.test("collectSource() degrades at the file limit and says that it is incomp
 Deno.test("collectSource() takes a single file as a root", () =>
   withTree(async (dir) => {
     await plant(dir, { "docs/one.md": "one", "docs/two.md": "two" });
-    const source = collect(dir, { read: [{ root: "docs/one.md" }] });
+    const source = await collect(dir, { read: [{ root: "docs/one.md" }] });
     assert.deepEqual(list(source).map((entry) => entry.path), ["one.md"]);
     assert.equal(await read(source, "one.md"), "one");
     assert.equal(await read(source, `${dir}/docs/one.md`), "one");
@@ -219,7 +219,7 @@ Deno.test("collectSource() refuses a root that is gone or became a link", () =>
   withTree(async (dir) => {
     await Deno.symlink("/etc", `${dir}/etc`);
     for (const root of ["missing", "etc"]) {
-      assert.throws(
+      await assert.rejects(
         () => collect(dir, { read: [{ root }] }),
         (error) => error instanceof InputError && !error.message.includes(dir),
       );
@@ -234,7 +234,7 @@ Deno.test("ResolveRead.source() accepts three spellings of a name and nothing th
       "allowed/docs/..%2f..%2fetc": "literal",
       "allowed-evil/x": "out",
     });
-    const source = collect(dir, { read: [{ root: "allowed" }] });
+    const source = await collect(dir, { read: [{ root: "allowed" }] });
     for (const name of ["x", "./x", `${dir}/allowed/x`, ".//x", `${dir}//allowed/./x`]) {
       assert.equal(await read(source, name), "in", name);
     }
@@ -268,7 +268,7 @@ Deno.test("ResolveRead.source() accepts three spellings of a name and nothing th
 Deno.test("ResolveRead.source() matches a doubled separator after collapsing it", () =>
   withTree(async (dir) => {
     await plant(dir, { ".env": "S=1", "docs/.env": "S=2" });
-    const source = collect(dir, { read: [{ root: "." }], secret: [".env*"] });
+    const source = await collect(dir, { read: [{ root: "." }], secret: [".env*"] });
     assert.equal(await refusal(source, "docs//.env"), "secret_name");
     assert.equal(await refusal(source, `${dir}//.env`), "secret_name");
     assert.equal(await refusal(source, ".//.env"), "secret_name");
@@ -278,7 +278,7 @@ Deno.test("collectSource() admits a secret name that the policy spells out", () 
   withTree(async (dir) => {
     await plant(dir, { ".env.example": "1", ".env": "2", "sub/.env.example": "3" });
     const fs = { read: [{ root: ".", include: ["/.env.example", "**"] }], secret: [".env*"] };
-    assert.deepEqual(kinds(list(collect(dir, fs))), {
+    assert.deepEqual(kinds(list(await collect(dir, fs))), {
       ".env": "secret/secret_name",
       ".env.example": "text/admitted",
       "sub/.env.example": "secret/secret_name",
@@ -288,7 +288,7 @@ Deno.test("collectSource() admits a secret name that the policy spells out", () 
 Deno.test("ResolveRead.source() refuses a name in two roots until the root is named", () =>
   withTree(async (dir) => {
     await plant(dir, { "one/x": "1", "two/x": "2", "two/y": "3" });
-    const source = collect(dir, { read: [{ root: "one" }, { root: "two" }] });
+    const source = await collect(dir, { read: [{ root: "one" }, { root: "two" }] });
     assert.equal(await refusal(source, "x"), "fs_read_path_ambiguous");
     assert.equal(await read(source, "x", "one"), "1");
     assert.equal(await read(source, "x", "two"), "2");
@@ -300,7 +300,7 @@ Deno.test("ResolveRead.source() refuses a name in two roots until the root is na
 Deno.test("ResolveRead.source() takes the granted view of a file that lies in two nested roots", () =>
   withTree(async (dir) => {
     await plant(dir, { "docs/a.md": "a" });
-    const source = collect(dir, { read: [{ root: ".", include: ["*.ts"] }, { root: "docs" }] });
+    const source = await collect(dir, { read: [{ root: ".", include: ["*.ts"] }, { root: "docs" }] });
     assert.equal(await read(source, `${dir}/docs/a.md`), "a");
     assert.equal(await refusal(source, "docs/a.md"), "include_pattern");
   }));
@@ -308,7 +308,7 @@ Deno.test("ResolveRead.source() takes the granted view of a file that lies in tw
 Deno.test("ResolveRead.source() does not know a file that came after the start", () =>
   withTree(async (dir) => {
     await plant(dir, { "a": "" });
-    const source = collect(dir);
+    const source = await collect(dir);
     await plant(dir, { "later": "x" });
     assert.equal(await refusal(source, "later"), "fs_read_path_not_admitted");
   }));
@@ -317,7 +317,7 @@ Deno.test("ResolveRead.source() denies a link by its own name and by the name be
   withTree(async (dir) => {
     await plant(dir, { "secret.txt": "s", "ok.txt": "o" });
     await Deno.symlink("secret.txt", `${dir}/link`);
-    const source = collect(dir, { read: [{ root: ".", exclude: ["secret.txt"] }] });
+    const source = await collect(dir, { read: [{ root: ".", exclude: ["secret.txt"] }] });
     assert.equal(await refusal(source, "link"), "symlink_refused");
     assert.equal(await refusal(source, "secret.txt"), "exclude_pattern");
   }));
@@ -325,7 +325,7 @@ Deno.test("ResolveRead.source() denies a link by its own name and by the name be
 Deno.test("ResolveRead.sources() narrows to a folder or a file, by whole components", () =>
   withTree(async (dir) => {
     await plant(dir, { "docs/a": "", "docs/sub/b": "", "docs-evil/c": "", "empty/": "", "top": "" });
-    const source = collect(dir);
+    const source = await collect(dir);
     const names = (path?: string, root?: string) => list(source, path, root).map((entry) => entry.path);
     assert.deepEqual(names("docs"), ["docs/a", "docs/sub/b"]);
     assert.deepEqual(names("./docs/"), ["docs/a", "docs/sub/b"]);
@@ -348,7 +348,7 @@ Deno.test("ReadPower.read() gives exact text, size and digest, and remembers the
   withTree(async (dir) => {
     const text = "\ufeffgrüße\r\n𝄞";
     await plant(dir, { "a": text, "empty": "" });
-    const source = collect(dir);
+    const source = await collect(dir);
     assert.equal(list(source)[0]?.source_hash, null);
     const target = await find(source, "a");
     const { content, bytes, sha256 } = await source.power(makeCall("readFile", [target])).read(target);
@@ -363,7 +363,7 @@ Deno.test("ReadPower.read() gives exact text, size and digest, and remembers the
 Deno.test("ReadPower.read() refuses a target that this call's gate did not allow", () =>
   withTree(async (dir) => {
     await plant(dir, { "a": "1", "b": "2" });
-    const source = collect(dir);
+    const source = await collect(dir);
     const [a, b] = [await find(source, "a"), await find(source, "b")];
     const power = source.power(makeCall("readFile", [a]));
     await assert.rejects(power.read(b), { code: "not_in_request" });
@@ -376,7 +376,7 @@ Deno.test("ReadPower.read() refuses a target that this call's gate did not allow
 Deno.test("ReadPower.read() refuses what changed since it was collected or first read", () =>
   withTree(async (dir) => {
     await plant(dir, { "a": "one", "b": "one", "c": "one", "d": "one", "e": "one", "sub/f": "one" });
-    const source = collect(dir);
+    const source = await collect(dir);
     await plant(dir, { "a": "longer" });
     await Deno.utime(`${dir}/b`, 1, 1);
     await plant(dir, { "fresh": "one" });
@@ -394,7 +394,7 @@ Deno.test("ReadPower.read() refuses what changed since it was collected or first
 Deno.test("ReadPower.read() holds later reads to the first one, whatever the times say", () =>
   withTree(async (dir) => {
     await plant(dir, { "a": "one" });
-    const source = collect(dir);
+    const source = await collect(dir);
     assert.equal(await read(source, "a"), "one");
     await Deno.utime(`${dir}/a`, 1, 1);
     assert.equal(await read(source, "a"), "one");
@@ -414,7 +414,7 @@ Deno.test("ReadPower.read() finds out late that a file is not UTF-8, and says so
     const nul = new Uint8Array(10_000).fill(97);
     nul[9_000] = 0;
     await plant(dir, { "bad": bytes, "nul": nul });
-    const source = collect(dir);
+    const source = await collect(dir);
     assert.equal(await readCode(source, await find(source, "bad")), "binary_refused");
     assert.deepEqual(kinds(list(source, "bad")), { "bad": "binary/binary_refused" });
     assert.equal(await refusal(source, "bad"), "binary_refused");
@@ -426,7 +426,7 @@ Deno.test("ReadPower.read() reads a hard link inside the root, and never follows
     await plant(dir, { "outside": "o", "root/a": "in", "other/secret": "s" });
     await Deno.link(`${dir}/outside`, `${dir}/root/hard`);
     await Deno.symlink("../root", `${dir}/root/loop`);
-    const source = collect(dir, { read: [{ root: "root" }] });
+    const source = await collect(dir, { read: [{ root: "root" }] });
     assert.equal(await read(source, "hard"), "o");
     assert.equal(await refusal(source, "loop/a"), "symlink_refused");
     await Deno.remove(`${dir}/root/loop`);
@@ -439,7 +439,7 @@ Deno.test("Source.manifestRecords() cuts a root of many files into parts", () =>
     await Deno.mkdir(`${dir}/many`);
     plantMany(`${dir}/many`, 2 * MANIFEST_PART_ENTRIES + 1);
     await Deno.mkdir(`${dir}/none`);
-    const source = collect(dir, { read: [{ root: "many" }, { root: "none" }] });
+    const source = await collect(dir, { read: [{ root: "many" }, { root: "none" }] });
     const records = source.manifestRecords();
     assert.deepEqual(
       records.map(({ type, part, parts, root, complete }) => [type, part, parts, root, complete]),
@@ -471,7 +471,7 @@ Deno.test("collectSource() collects a repository of 20,000 files", () =>
     }
     await plant(dir, { ".gitignore": "node_modules/\ndist\n*.tmp\n" });
     const start = performance.now();
-    const source = collect(dir, { read: [{ root: ".", exclude: ["*.key"] }], secret: [".env*", "*.pem"] });
+    const source = await collect(dir, { read: [{ root: ".", exclude: ["*.key"] }], secret: [".env*", "*.pem"] });
     const elapsed = performance.now() - start;
     const records = source.manifestRecords();
     assert.equal(records.length, 21);
@@ -486,7 +486,7 @@ Deno.test("ReadPower.read() leaks nothing while another process swaps files, fol
     // Each name flips, by atomic renames, between what was collected and a link that leads out.
     await Deno.symlink(`${dir}/out/file`, `${dir}/file.link`);
     await Deno.symlink(`${dir}/out`, `${dir}/sub.link`);
-    const source = collect(dir, { read: [{ root: "root" }] });
+    const source = await collect(dir, { read: [{ root: "root" }] });
     const swapper = new Deno.Command(Deno.execPath(), {
       args: ["eval", "--no-config", SWAPPER, dir],
       stdout: "piped",

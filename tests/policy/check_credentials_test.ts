@@ -202,7 +202,9 @@ Deno.test("taking the last github tool away takes its repositories and its secre
 
 Deno.test("mutantsOf() drops each repository and widens each to its owner", () => {
   const base = { version: 1 as const, tools: [ISSUE], github: { repos: ["o/r", "a/*"], tokenEnv: "T" } };
-  const mutants = mutantsOf(base, []).filter(({ rule }) => rule.startsWith("/github"));
+  const mutants = mutantsOf(base, { others: [], fsOf: () => undefined }).filter(({ rule }) =>
+    rule.startsWith("/github")
+  );
   assert.deepEqual(mutants.map(({ kind, rule, policy: { github } }) => [kind, rule, github?.repos]), [
     ["dropped", "/github/repos/0", ["a/*"]],
     ["widened", "/github/repos/0", ["o/*", "a/*"]],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compileLoaded } from "../../src/policy/compile_file.ts";
+import { compileLoaded } from "../../src/policy/compile_loaded.ts";
 import { type PolicyFlags, policyFromFlags, withFlags } from "../../src/policy/from_flags.ts";
 import { loadPolicy } from "../../src/policy/load.ts";
 import { PolicyError } from "../../src/policy/policy_error.ts";
@@ -89,7 +89,7 @@ Deno.test("policyFromFlags() refuses flags that need or contradict another one",
   await withProject({}, async (dir) => {
     await assert.rejects(policyFromFlags({ fsReadInclude: ["*"] }, dir), { code: "usage_needs_flag" });
     await assert.rejects(policyFromFlags({ fsReadExclude: ["*"] }, dir), { code: "usage_needs_flag" });
-    await assert.rejects(policyFromFlags({ worker: true, isolation: "process" }, dir), { code: "usage_contradiction" });
+    await assert.rejects(policyFromFlags({ worker: true, isolation: "process" }, dir), { code: "usage_conflict" });
   });
 });
 

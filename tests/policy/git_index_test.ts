@@ -63,3 +63,21 @@ Deno.test("compile() refuses a cache folder with files that git tracks", async (
     assert.deepEqual(await refusalsIn(dir, policy("free")), []);
   });
 });
+
+Deno.test("isTracked() opens neither a FIFO nor a device in the place of .git or of its index", async () => {
+  const dir = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    await new Deno.Command("/usr/bin/mkfifo", { args: [`${dir}/fifo`] }).output();
+    for (const [folder, target] of [["a", `${dir}/fifo`], ["b", "/dev/zero"]]) {
+      await Deno.mkdir(`${dir}/${folder}/sub`, { recursive: true });
+      await Deno.symlink(target ?? "", `${dir}/${folder}/.git`);
+      assert.equal(isTracked(`${dir}/${folder}/sub/x`), false);
+      await Deno.remove(`${dir}/${folder}/.git`);
+      await Deno.mkdir(`${dir}/${folder}/.git`);
+      await Deno.symlink(target ?? "", `${dir}/${folder}/.git/index`);
+      assert.equal(isTracked(`${dir}/${folder}/sub/x`), false);
+    }
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});

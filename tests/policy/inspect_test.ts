@@ -24,14 +24,14 @@ Deno.test("lookAt() tells files, folders, devices, links and missing paths apart
   });
 });
 
-Deno.test("inspect() looks at every path of a policy and digests fixtures, but never at a malformed path", async () => {
+Deno.test("inspect() looks at every path of a policy and digests fixtures and certificates, but never at a malformed path", async () => {
   const text = JSON.stringify({
     version: 1,
     agent: "agent.ts",
     fs: { read: [{ root: "." }, { root: "a,b" }], write: [{ root: "out" }] },
     network: { fixtures: ["fx.json", "no.json"], cache: { dir: "c" }, ca: { file: "ca.pem" } },
   });
-  await withProject({ files: { "a.policy.jsonc": text, "fx.json": "{}" } }, async (dir) => {
+  await withProject({ files: { "a.policy.jsonc": text, "fx.json": "{}", "ca.pem": "PEM" } }, async (dir) => {
     const loaded = await loadPolicy(`${dir}/a.policy.jsonc`);
     const places = { project: dir, twokey: "/t", state: "/s" };
     const facts = await inspect(loaded, { places, nowMs: NOW_MS });
@@ -45,6 +45,9 @@ Deno.test("inspect() looks at every path of a policy and digests fixtures, but n
       "/network/ca/file",
     ]);
     assert.equal(facts.today, "2030-06-15");
-    assert.deepEqual([...facts.fixtures], [["/network/fixtures/0", await sha256("{}")]]);
+    assert.deepEqual([...facts.inputs], [
+      ["/network/fixtures/0", await sha256("{}")],
+      ["/network/ca/file", await sha256("PEM")],
+    ]);
   });
 });

@@ -1,5 +1,6 @@
 /** A project in a temporary folder and small manifests, for the tests of policies and what is made from them. */
-import { type Compiled, compileFile } from "../../src/policy/compile_file.ts";
+import { type Compiled, compileLoaded } from "../../src/policy/compile_loaded.ts";
+import { loadPolicy } from "../../src/policy/load.ts";
 import { PolicyError, type PolicyIssue } from "../../src/policy/policy_error.ts";
 import type { ToolManifest, ToolManifests } from "../../src/tool/manifest.ts";
 
@@ -77,7 +78,7 @@ export async function withProject(options: ProjectOptions, body: (dir: string) =
 export async function compileIn(dir: string, policy: unknown, name = "agent.policy.jsonc"): Promise<Compiled> {
   const file = `${dir}/${name}`;
   await Deno.writeTextFile(file, typeof policy === "string" ? policy : JSON.stringify(policy));
-  return await compileFile(file, {
+  return await compileLoaded(await loadPolicy(file), {
     manifests: MANIFESTS,
     nowMs: NOW_MS,
     env: (variable) => variable === "XDG_STATE_HOME" ? `${dir}-state` : undefined,

@@ -93,7 +93,7 @@ Deno.test("reading admits a name exactly where an independent walk finds a plain
         names,
       ) => {
         const world = makeWorld(dir, index++, steps);
-        const source = collectSource(makeRun(world, { read: [{ root: "root" }] }));
+        const source = await collectSource(makeRun(world, { read: [{ root: "root" }] }));
         for (const name of [...names, ...names.map((name) => `${world}/root/${name}`)]) {
           const target = await source.resolve.source(name);
           const relative = name.startsWith(`${world}/root/`) ? name.slice(`${world}/root/`.length) : name;

@@ -15,7 +15,7 @@ const ENCODER = new TextEncoder();
  *
  * Denied: `artifact_path_not_admitted` (empty, absolute, `..`, a backslash or a control character),
  * `artifact_overwrite_denied`, `artifact_root_not_configured`, `symlink_refused`, `protected_path`. A content larger
- * than `artifactBytes` ends in `budget`.
+ * than what is left of `artifactBytes`, the bytes of all files of a run, ends in `budget`.
  */
 export const writeArtifact = defineTool({
   name: "writeArtifact",

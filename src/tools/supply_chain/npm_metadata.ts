@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ToolError, ToolInputError } from "../../errors.ts";
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject } from "../../json.ts";
 import { defineTool } from "../../tool/define.ts";
 
 /** The registry's own limit for a name, in characters, scope included. */
@@ -56,14 +56,9 @@ export const npmMetadata = defineTool({
   },
   async invoke({ target, name }, { send }) {
     const { json } = await send(target, { headers: { accept: ACCEPT } });
-    if (typeof json !== "object" || json === null || Array.isArray(json)) {
-      throw unexpected("the answer is not an object");
-    }
-    const packument = json as JsonObject;
-    if (Object.hasOwn(packument, "name") && packument.name !== name) {
-      throw unexpected("the answer is about another package");
-    }
-    return packument;
+    if (!isJsonObject(json)) throw unexpected("the answer is not an object");
+    if (Object.hasOwn(json, "name") && json.name !== name) throw unexpected("the answer is about another package");
+    return json;
   },
 });
 

@@ -42,7 +42,7 @@ const BY_LOWER: ReadonlyMap<string, string> = new Map([...SHAPES.keys()].map((na
  */
 export function assertOsvPackage(ecosystem: string, name: string): void {
   for (const [field, text] of [["package.ecosystem", ecosystem], ["package.name", name]] as const) {
-    if (!text.isWellFormed() || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) || text.trim() !== text) {
+    if (!isPrintable(text)) {
       throw refuse(`"${field}" must hold printable text only, without space around it`);
     }
   }
@@ -55,6 +55,11 @@ export function assertOsvPackage(ecosystem: string, name: string): void {
   if (shape !== undefined && (!shape.pattern.test(name) || isRepository)) {
     throw refuse(`"package.name" of ecosystem "${known}" must be ${shape.form}`);
   }
+}
+
+/** Whether a text holds nothing that cannot be seen, and no space around it. */
+export function isPrintable(text: string): boolean {
+  return text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) && text.trim() === text;
 }
 
 function refuse(what: string): ToolInputError {

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { ToolError, ToolInputError } from "../../errors.ts";
-import type { Json, JsonObject } from "../../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
 import { defineTool } from "../../tool/define.ts";
-import { assertOsvPackage } from "./osv_package.ts";
+import { assertOsvPackage, isPrintable } from "./osv_package.ts";
 
 /** OSV answers up to 1,000 vulnerabilities a page; no package has near 20,000. */
 const MAX_PAGES = 20;
@@ -76,22 +76,17 @@ export const osvQuery = defineTool({
 
 /** Reads one page. Only a shape that is known to mean "none" counts as none. */
 function readPage(json: Json): { vulns: v.InferOutput<typeof vulnerability>[]; token: string | undefined } {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) throw unexpected("it is not an object");
-  const page = json as JsonObject;
-  const { vulns = [], next_page_token: token = "" } = page;
+  if (!isJsonObject(json)) throw unexpected("it is not an object");
+  const { vulns = [], next_page_token: token = "" } = json;
   if (typeof token !== "string") throw unexpected('"next_page_token" is not text');
-  if (!Object.hasOwn(page, "vulns")) {
-    const strange = Object.keys(page).find((key) => key !== "next_page_token");
+  if (!Object.hasOwn(json, "vulns")) {
+    const strange = Object.keys(json).find((key) => key !== "next_page_token");
     if (strange !== undefined) throw unexpected('it has no "vulns", but something else');
   }
   const parsed = v.safeParse(v.array(vulnerability), vulns);
   if (!parsed.success) throw unexpected('"vulns" is not a list of records with an id');
   // The records themselves, not the parser's copies, so that nothing in them is lost
   return { vulns: vulns as v.InferOutput<typeof vulnerability>[], token: token === "" ? undefined : token };
-}
-
-function isPrintable(text: string): boolean {
-  return text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text) && text.trim() === text;
 }
 
 function unexpected(what: string): ToolError {

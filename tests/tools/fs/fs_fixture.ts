@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { MANIFESTS } from "../../../src/launch/prepare.ts";
-import { compileFile } from "../../../src/policy/compile_file.ts";
+import { compileLoaded } from "../../../src/policy/compile_loaded.ts";
+import { loadPolicy } from "../../../src/policy/load.ts";
 import type { Tool } from "../../../src/tool/define.ts";
 import { policyOf, readFixture } from "../../fixture.ts";
 import { makeRun, plant, withTree } from "../../host/run_context.ts";
@@ -19,12 +20,12 @@ export function testFixture(tool: Tool): void {
       for (const { root } of (fixture.policy.fs as { write?: { root: string }[] }).write ?? []) {
         await Deno.mkdir(`${dir}/${root}`, { recursive: true });
       }
-      const { plan } = await compileFile(file, {
+      const { plan } = await compileLoaded(await loadPolicy(file), {
         manifests: MANIFESTS,
         nowMs: Date.now(),
         env: (name) => name === "XDG_STATE_HOME" ? `${dir}/state` : undefined,
       });
-      const call = openFs({ ...makeRun(dir), plan });
+      const call = await openFs({ ...makeRun(dir), plan });
       for (const { name, args, granted, ...expected } of fixture.cases) {
         // Whether a tool is granted is the host's question, before a tool is asked.
         if (granted !== false) await test.step(name, async () => assert.deepEqual(await call(tool, args), expected));

@@ -8,7 +8,7 @@ testFixture(writeArtifact);
 
 Deno.test("writeArtifact refuses text that has no UTF-8 form", () =>
   withTree(async (dir) => {
-    const call = openFs(makeRun(dir, { write: ["out"] }));
+    const call = await openFs(makeRun(dir, { write: ["out"] }));
     assert.deepEqual(await call(writeArtifact, { path: "x", content: "\ud800" }), {
       outcome: "invalid",
       code: "tool_invalid_args",

@@ -1,5 +1,5 @@
 /**
- * From a policy file to a plan in one step.
+ * From a loaded policy to a plan in one step: looks at the machine, then compiles.
  *
  * @module
  */
@@ -7,11 +7,11 @@ import type { Places, Plan } from "../plan/plan.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import { type AgentModule, compile } from "./compile.ts";
 import { type Facts, type FileView, inspect } from "./inspect.ts";
-import { type LoadedPolicy, loadPolicy } from "./load.ts";
+import type { LoadedPolicy } from "./load.ts";
 import { placesOf } from "./places.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 
-/** Options of {@linkcode compileFile} and {@linkcode compileLoaded}. */
+/** Options of {@linkcode compileLoaded}. */
 export interface CompileOptions {
   readonly manifests: ToolManifests;
   /** Every module of the agent; absent or `null` where only the policy is checked. */
@@ -31,16 +31,6 @@ export interface Compiled {
   readonly loaded: LoadedPolicy;
   readonly facts: Facts;
   readonly plan: Plan;
-}
-
-/**
- * Loads and compiles a policy file.
- *
- * @throws {InputError} If it cannot be read. @throws {DataError} If it is no usable file.
- * @throws {PolicyError} With everything that is wrong in it.
- */
-export async function compileFile(path: string, options: CompileOptions): Promise<Compiled> {
-  return await compileLoaded(await loadPolicy(path), options);
 }
 
 /** Compiles a loaded policy. @throws {PolicyError} With every refusal. */
