@@ -58,8 +58,7 @@ Deno.test("suggest() says nothing where no line of a policy may allow it", () =>
 });
 
 Deno.test("suggest() speaks of write roots, budgets and gate rules", () => {
-  const write = (target: string) =>
-    line({ code: "artifact_path_not_admitted", target });
+  const write = (target: string) => line({ code: "artifact_path_not_admitted", target });
   assert.equal(write("/p/reports/a.md"), '"fs": { "write": [{ "root": "reports" }] }');
   assert.equal(write("/p/a.md"), null, "the project itself is no root to advise");
   assert.equal(line({ code: "artifact_root_not_configured" }), '"fs": { "write": [{ "root": "out" }] }');
