@@ -62,13 +62,17 @@ const FAMILY_OF: ReadonlyMap<string, string> = new Map(
   Object.entries(FAMILIES).flatMap(([family, names]) => names.map((name) => [foldPath(name), family])),
 );
 
+/** A version behind a name. */
+const VERSION = /[-_.]?\d[\d.]*[a-z]?$/;
+
 /**
  * The family of a program that runs other code, by the last segment of its real path: `shell`, `runtime`, `interpreter`,
  * `wrapper` or `builder`; `undefined` for any other. Case and a version behind the name do not matter.
  */
 export function codeRunnerFamily(path: string): string | undefined {
   const name = foldPath(nameOf(path)).replace(/\.(?:exe|bin|so(?:\.\d+)*|bat|cmd|com)$/, "");
-  for (const candidate of [name, name.replace(/[-_.]?\d[\d.]*[a-z]?$/, ""), name.replace(/(?:-[\w.]+)+$/, "")]) {
+  const plain = name.replace(/(?:-[\w.]+)+$/, "");
+  for (const candidate of [name, plain, name.replace(VERSION, ""), plain.replace(VERSION, "")]) {
     const family = FAMILY_OF.get(candidate);
     if (family !== undefined) return family;
   }

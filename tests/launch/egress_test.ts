@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/json.ts";
+import { egressFlags, startEgress } from "../../src/launch/egress.ts";
+import { eventually } from "../e2e/run_project.ts";
+
+const TWOKEY = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
+
+/** Sends a head, and `more` once it was answered; gives back everything that came. */
+async function ask(socket: string, head: string, more = ""): Promise<string> {
+  const connection = await Deno.connect({ transport: "unix", path: socket });
+  const write = (text: string) => connection.write(new TextEncoder().encode(text));
+  await write(head);
+  const buffer = new Uint8Array(65_536);
+  let text = "";
+  let sent = false;
+  while (true) {
+    const count = await connection.read(buffer);
+    if (count === null) break;
+    text += new TextDecoder().decode(buffer.subarray(0, count));
+    if (!sent && more !== "") {
+      sent = true;
+      await write(more);
+      await connection.closeWrite();
+    }
+  }
+  connection.close();
+  return text;
+}
+
+Deno.test("startEgress() connects to the named hosts, refuses every other, and tells of both", async () => {
+  const server = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const other = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const serving = (async () => {
+    for await (const connection of server) {
+      await connection.readable.pipeTo(connection.writable).catch(() => {});
+    }
+  })();
+  const records: JsonObject[] = [];
+  const allowed = `127.0.0.1:${server.addr.port}`;
+  const egress = await startEgress({ hosts: [allowed], twokey: TWOKEY, onRecord: (fields) => records.push(fields) });
+  try {
+    assert.equal((await Deno.lstat(egress.socket)).isSocket, true);
+    const through = await ask(egress.socket, `CONNECT ${allowed} HTTP/1.1\r\n\r\n`, "ping");
+    assert.equal(through, "HTTP/1.1 200 Connection established\r\n\r\nping");
+    const denied = `127.0.0.1:${other.addr.port}`;
+    for (const head of [`CONNECT ${denied} HTTP/1.1`, `GET http://${allowed}/ HTTP/1.1`, "nonsense"]) {
+      assert.match(await ask(egress.socket, `${head}\r\n\r\n`), /^HTTP\/1\.1 403 /, head);
+    }
+    assert.ok(await eventually(() => records.length === 5, 5_000), JSON.stringify(records));
+    const { port } = server.addr;
+    assert.deepEqual(records.slice(0, 2), [
+      { decision: "allow", host: "127.0.0.1", port },
+      { decision: "closed", host: "127.0.0.1", port, bytes_out: 4, bytes_in: 4 },
+    ]);
+    assert.deepEqual(records[2], { decision: "deny", host: "127.0.0.1", port: other.addr.port });
+  } finally {
+    await egress.close();
+    server.close();
+    other.close();
+    await serving.catch(() => {});
+  }
+  await assert.rejects(Deno.lstat(egress.socket), Deno.errors.NotFound);
+});
+
+Deno.test("egressFlags() grant one socket and the named hosts, and none of the private addresses behind them", () => {
+  const flags = egressFlags("/run/x/s", ["allowed.test:443"]);
+  assert.ok(flags.includes("--allow-net=unix:/run/x/s,allowed.test:443"));
+  assert.ok(flags.includes("--allow-read=/run/x/s") && flags.includes("--allow-write=/run/x/s"));
+  assert.ok(flags.some((flag) => flag.startsWith("--deny-net=") && flag.includes("169.254.0.0/16")));
+  assert.deepEqual(flags.filter((flag) => /^--allow-(?:run|env|ffi|sys|all)|^-A/.test(flag)), []);
+});
