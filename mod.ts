@@ -77,7 +77,7 @@ export { permissionSet } from "./src/plan/permission_set.ts";
 export { type Explained, explainJson, explainPlan, type Explanation, type PositionOf } from "./src/report/explain.ts";
 export { type FinishedRun, type NamedRun, runPolicy, type RunPolicyOptions } from "./src/launch/run_policy.ts";
 export type { Executed } from "./src/launch/execute.ts";
-export type { RunEnd } from "./src/launch/launch.ts";
+export type { RunEnd } from "./src/launch/launch_options.ts";
 export type { SeenDenial, Verdict as RunVerdict } from "./src/launch/verdict.ts";
 export { type CallOptions, type CallReport, type CallResult, callTool } from "./src/launch/call_tool.ts";
 export { assertLocked, type Lock, writeLock } from "./src/policy/lock.ts";

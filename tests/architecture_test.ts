@@ -18,6 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   audit: ["errors", "json", "authority", "tool"],
   policy: ["errors", "json", "authority", "plan", "tool", "gate"],
   isolate: ["errors", "json", "membrane"],
+  egress: [],
   host: ["errors", "json", "authority", "plan", "tool", "tools", "gate", "membrane", "audit", "isolate"],
   launch: ["errors", "json", "authority", "plan", "tool", "policy", "audit", "gate"],
   replay: ["errors", "json", "authority", "plan", "gate", "audit", "tool"],
@@ -77,6 +78,7 @@ const LAUNCHER_LIBRARIES = [
 const MAY_NAME_DENO: readonly string[] = [
   "src/cli/",
   "src/doctor/",
+  "src/egress/main.ts",
   "src/host/",
   "src/launch/",
   "src/isolate/",
@@ -111,6 +113,7 @@ const MUST_NOT_NAME_DENO: readonly string[] = [
 /** The files that are started as a process. */
 const MAINS: readonly string[] = [
   "src/cli/main.ts",
+  "src/egress/main.ts",
   "src/host/main.ts",
   "src/isolate/process_boot.js",
   "src/doctor/raw_agent.js",
@@ -168,6 +171,19 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/launch/esbuild_service_test.ts": ["src/launch/esbuild_packet.ts"],
   "tests/launch/bundle_test.ts": ["src/launch/agent_bundle.ts", "src/launch/bundle_cache.ts"],
   "tests/host/source_test.ts": ["src/host/source_walk.ts"],
+  "tests/gate/command_grammar_test.ts": [
+    "src/gate/argument_parser.ts",
+    "src/gate/argument_values.ts",
+    "src/gate/git_grammar.ts",
+    "src/gate/rg_grammar.ts",
+  ],
+  "tests/gate/commands_test.ts": ["src/gate/program_env.ts"],
+  "tests/e2e/process_test.ts": ["src/host/programs.ts", "src/tools/process/process.ts"],
+  "tests/e2e/confined_test.ts": ["src/launch/confinement.ts", "src/launch/program_starts.ts"],
+  "tests/launch/child_groups_test.ts": ["src/launch/process_facts.ts"],
+  "tests/launch/egress_test.ts": ["src/egress/main.ts"],
+  "tests/policy/check_process_test.ts": ["src/policy/process_schema.ts", "src/policy/program_fact.ts"],
+  "tests/plan/compare_programs_test.ts": ["src/plan/program_setup.ts", "src/report/programs.ts"],
   "tests/gate/decide_test.ts": [
     "src/gate/endpoints.ts",
     "src/gate/files.ts",
@@ -217,6 +233,8 @@ const TYPES_ONLY: readonly string[] = [
   "src/errors.ts",
   "src/host/context.ts",
   "src/isolate/isolate.ts",
+  "src/launch/launch_options.ts",
+  "src/plan/process_plan.ts",
   "src/tool/powers.ts",
 ];
 

@@ -5,21 +5,19 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import type { Redactor } from "../audit/redact.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import { AuditWriter, checkBody } from "../audit/writer.ts";
 import { concatBytes } from "../bytes.ts";
 import { AuditError, ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import type { Places, Plan } from "../plan/plan.ts";
-import type { ProgramSetup } from "../plan/program_setup.ts";
-import { type ChannelPaths, type LauncherEnds, openLauncherEnds } from "./channels.ts";
+import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
 import { agentDeath, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
-import { type BaseSystem, spawnAgent, spawnHost } from "./spawn.ts";
+import type { LaunchOptions, RunEnd } from "./launch_options.ts";
+import { spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
 import { sweepTemps } from "./sweep.ts";
 
@@ -31,71 +29,6 @@ const LEAVE_MS = 2000;
 const OWNER_DIGITS = 8;
 const NEWLINE = 10;
 const ENCODER = new TextEncoder();
-
-/** What a run needs. */
-export interface LaunchOptions {
-  readonly plan: Plan;
-  readonly places: Places;
-  readonly base: BaseSystem;
-  readonly channels: ChannelPaths;
-  /** Deno flags of the host, FIFOs included. */
-  readonly hostFlags: readonly string[];
-  /** Environment of the host: exactly what the plan names, and what Deno itself needs. */
-  readonly hostEnv: Readonly<Record<string, string>>;
-  readonly hostMain: string;
-  readonly agentBoot: string;
-  /** The agent's checked bundle. */
-  readonly code: string;
-  /** Recorded answers and other inputs that the launcher read and checked, by the path that the plan names. */
-  readonly fixtures: Readonly<Record<string, string>>;
-  /** Knows the credentials that the host is given: what either process prints is scrubbed of them. */
-  readonly redactor: Redactor;
-  /** 64 hexadecimal digits; authenticates cache envelopes. */
-  readonly cacheKey: string;
-  /** Text of the certificate authority that the plan names. */
-  readonly caPem: string | undefined;
-  readonly runId: string;
-  readonly auditPath: string;
-  /** Fields of `run_start`, without its type. */
-  readonly start: JsonObject;
-  readonly clock: number;
-  readonly seed: string;
-  /** How programs are started, and what gives the host a namespace for them; absent where the plan names none. */
-  readonly programs?: {
-    readonly setup: ProgramSetup;
-    readonly prefix: readonly string[];
-    /** Is handed what writes a record of the launcher's own, once the log is open. */
-    attach(write: (body: RecordBody) => void): void;
-  } | undefined;
-  /** Decides on every call and lets no tool act. */
-  readonly dryRun?: boolean;
-  /** Every record of the host, once it is in the log. */
-  onRecord(body: RecordBody): void;
-  /** One line of standard error: untrusted, not escaped. */
-  onStderr(source: "host" | "agent", line: string): void;
-}
-
-/** How a run ended. */
-export interface RunEnd {
-  /** `ok` only with the reason `done`. */
-  readonly status: "ok" | "error";
-  /** Reason slug; `done` when all is well. */
-  readonly reason: string;
-  /** What the agent threw: untrusted. */
-  readonly error: JsonObject | undefined;
-  /** JSON text of the module's `outcome` export. */
-  readonly value: string | undefined;
-  /** What the host attested before the agent started. */
-  readonly attestation: JsonObject | undefined;
-  /** A control that did not hold, with what is known of it. */
-  readonly control: { readonly code: string; readonly message: string } | undefined;
-  /** Calls that had started and have no outcome. */
-  readonly inFlight: readonly { readonly call_id: string; readonly tool: string }[];
-  /** Hash of the last record, for `audit verify --head`. */
-  readonly head: string;
-  /** Records in the log, `run_end` included. */
-  readonly records: number;
-}
 
 /** Starts a run and sees it to its end. @throws {AuditError} If the log cannot be written; the run is over then. */
 export async function launch(options: LaunchOptions): Promise<RunEnd> {

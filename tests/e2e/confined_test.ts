@@ -103,7 +103,7 @@ Deno.test("nothing of a confined program outlives its call, its run, or a launch
     await project.write("agent.ts", "emit(1);");
     await eventsOf(project);
     for await (const { name } of Deno.readDir(`${project.stateHome}/twokey`)) {
-      assert.deepEqual([...Deno.readDirSync(`${project.stateHome}/twokey/${name}/wrappers`)], []);
+      assert.deepEqual(await Array.fromAsync(Deno.readDir(`${project.stateHome}/twokey/${name}/wrappers`)), []);
     }
   });
 });

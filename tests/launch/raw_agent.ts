@@ -2,7 +2,8 @@
 import { makeRedactor } from "../../src/audit/redact.ts";
 import type { Record as AuditRecord, RecordBody } from "../../src/audit/record.ts";
 import { startGroundwork } from "../../src/launch/execute.ts";
-import { launch, type RunEnd } from "../../src/launch/launch.ts";
+import { launch } from "../../src/launch/launch.ts";
+import type { RunEnd } from "../../src/launch/launch_options.ts";
 import { prepareRun } from "../../src/launch/prepare.ts";
 import { hostFlags } from "../../src/plan/flags.ts";
 import { loadPolicy } from "../../src/policy/load.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compileLoaded } from "../../src/policy/compile_file.ts";
+import { compileLoaded } from "../../src/policy/compile_loaded.ts";
 import { parsePolicy } from "../../src/policy/load.ts";
 import { PolicyError } from "../../src/policy/policy_error.ts";
 import { policyFromFlags } from "../../src/policy/from_flags.ts";

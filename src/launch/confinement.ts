@@ -1,0 +1,197 @@
+/**
+ * Finds out by trying whether this machine can confine programs, and writes the wrappers that do.
+ *
+ * @module
+ */
+import { PROTECTED_PLACES, SECRET_PLACES } from "../authority/names.ts";
+import { isInside, resolvePath } from "../authority/path.ts";
+import { ControlError } from "../errors.ts";
+import { absolute, type Places, type Plan } from "../plan/plan.ts";
+import type { ProcessPlan } from "../plan/process_plan.ts";
+import { findProgram } from "./channels.ts";
+import { confinedCommand, type ConfineForm, type ConfineSpec, hostNamespace, type Layout } from "./confine.ts";
+import { elfWrapper, scriptWrapper, type WrapperSpec } from "./wrapper.ts";
+
+/** What a probe may take, in milliseconds. */
+const PROBE_MS = 5_000;
+/** Places of `/etc` that loaders, name look-ups and TLS need. */
+const ETC = [
+  "/etc/ld.so.cache",
+  "/etc/ld.so.conf",
+  "/etc/ld.so.conf.d",
+  "/etc/alternatives",
+  "/etc/passwd",
+  "/etc/group",
+  "/etc/nsswitch.conf",
+  "/etc/localtime",
+  "/etc/ssl/certs",
+  "/etc/ssl/openssl.cnf",
+  "/etc/pki/tls",
+  "/etc/pki/ca-trust",
+  "/etc/ca-certificates",
+];
+const ROOT_LINKS = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
+
+/** A plan on this machine. */
+export interface PlacedPlan {
+  readonly plan: Plan;
+  readonly places: Places;
+}
+
+/** What this machine can do. */
+export type Confinement = { readonly form: ConfineForm } | { readonly missing: string };
+
+/** Finds out by trying whether programs can be confined as the plan needs it. */
+export async function findConfinement(
+  request: PlacedPlan,
+  process: ProcessPlan,
+  dir: string,
+): Promise<Confinement> {
+  if (Deno.build.os !== "linux") return { missing: `it needs the namespaces of Linux, this is ${Deno.build.os}` };
+  const [bwrap, unshare, prlimit, socat] = await Promise.all(
+    ["bwrap", "unshare", "prlimit", "socat"].map(findProgram),
+  );
+  if (bwrap === undefined) return { missing: "bwrap is missing; install bubblewrap" };
+  if (process.egress.length > 0 && socat === undefined) return { missing: "socat is missing, which egress needs" };
+  const tools = { bwrap, unshare, prlimit, socat };
+  const layout = await readLayout();
+  const { uid, gid } = { uid: Deno.uid() ?? 0, gid: Deno.gid() ?? 0 };
+  let problem = "";
+  for (const inFront of unshare === undefined ? [false] : [true, false]) {
+    const form: ConfineForm = { tools, layout, uid, gid, inFront };
+    const failed = await probe(request, process, { form, dir });
+    if (failed === undefined) return { form };
+    problem = failed;
+  }
+  return { missing: problem };
+}
+
+/** Tries a wrapper as the run's own will be, and the namespace of the host. */
+async function probe(
+  { plan, places }: PlacedPlan,
+  process: ProcessPlan,
+  { form, dir }: { readonly form: ConfineForm; readonly dir: string },
+): Promise<string | undefined> {
+  const spec = specOf({ plan, places }, process, { program: "/usr/bin/true", env: {}, withWords: false });
+  const path = `${dir}/probe-${form.inFront ? "front" : "plain"}`;
+  await writeWrapper(path, { ...confinedCommand(form, spec), env: {} });
+  const [program = "", ...prefix] = hostNamespace(form);
+  const runs = [tryRun(path, []), ...(program === "" ? [] : [tryRun(program, [...prefix, "/usr/bin/true"])])];
+  const [failed] = (await Promise.all(runs)).filter((result) => result !== undefined);
+  return failed;
+}
+
+/** Runs something that does nothing; says why it failed, or `undefined`. */
+export async function tryRun(path: string, args: readonly string[]): Promise<string | undefined> {
+  let child: Deno.ChildProcess;
+  try {
+    child = new Deno.Command(path, {
+      args: [...args],
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+      clearEnv: true,
+      cwd: "/",
+    }).spawn();
+  } catch {
+    return "a wrapper in the user's state folder cannot be started (a file system without exec?)";
+  }
+  const timer = setTimeout(() => child.kill("SIGKILL"), PROBE_MS);
+  const { success, code, stderr } = await child.output();
+  clearTimeout(timer);
+  if (success) return undefined;
+  const [line = ""] = new TextDecoder().decode(stderr).split("\n");
+  const words = line.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 200);
+  return words === "" ? `the probe ended with code ${code}` : words;
+}
+
+async function readLayout(): Promise<Layout> {
+  const links: Record<string, string | null> = {};
+  for (const path of ROOT_LINKS) {
+    try {
+      const info = await Deno.lstat(path);
+      if (info.isSymlink) links[path] = await Deno.readLink(path);
+      else if (info.isDirectory) links[path] = null;
+    } catch {
+      // not on this system
+    }
+  }
+  const etc: string[] = [];
+  for (const path of ETC) if (await exists(path)) etc.push(path);
+  return { links, etc };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What one program of a plan is confined to. */
+export function specOf(
+  { plan, places }: PlacedPlan,
+  process: ProcessPlan,
+  { program, env, withWords }: Pick<ConfineSpec, "program" | "env" | "withWords">,
+): ConfineSpec {
+  const folders = process.cwd.map(({ root }) => absolute(root, places));
+  const roots = plan.fs.write.map(({ root }) => absolute(root, places));
+  const hidden = [resolvePath(places.project, ".twokey"), places.state].filter((place) =>
+    [...folders, ...roots].some((root) => isInside(root, place))
+  );
+  const secret = folders.flatMap((root) =>
+    SECRET_PLACES.filter((name) => name !== ".git/config").map((name) => `${root}/${name}`)
+  );
+  return {
+    program,
+    env,
+    withWords,
+    // what cannot be kept from being written inside is not made writable at all
+    read: [...folders, ...roots.filter((root) => holdsProtected(root, places))],
+    write: roots.filter((root) => !holdsProtected(root, places)),
+    hiddenFolders: hidden.filter(isFolder),
+    hiddenFiles: secret.filter(isFile),
+    timeoutMs: Math.max(...Object.values(plan.tools).map(({ timeoutMs }) => timeoutMs), 0),
+  };
+}
+
+/** Whether a root holds a place that no tool may write. */
+export function holdsProtected(root: string, { project, state }: Places): boolean {
+  return [...PROTECTED_PLACES.map((place) => resolvePath(project, place)), state].some((place) =>
+    isInside(root, place)
+  );
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.lstatSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+/** Writes a wrapper that nobody can change: the user may run and read it, nothing else. */
+export async function writeWrapper(path: string, spec: WrapperSpec): Promise<void> {
+  const bytes = Deno.build.arch === "x86_64" ? elfWrapper(spec) : await scriptBytes(spec);
+  await Deno.writeFile(path, bytes, { createNew: true, mode: 0o500 });
+}
+
+async function scriptBytes(spec: WrapperSpec): Promise<Uint8Array<ArrayBuffer>> {
+  const dash = await findProgram("dash");
+  const bash = await findProgram("bash");
+  const shell = dash ?? (bash === undefined ? undefined : `${bash} -p`);
+  if (shell === undefined) {
+    throw new ControlError("control_sandbox", "Cannot write a wrapper: neither dash nor bash is here");
+  }
+  return new TextEncoder().encode(scriptWrapper(shell, spec));
+}
