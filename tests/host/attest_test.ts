@@ -27,6 +27,7 @@ async function attestIn({ flags = [], also = {}, ipv4 }: Child): Promise<unknown
       denyWrite: [],
       net: [],
       denyNet: [],
+      run: [],
       env: ["NAMED", ...also.env ?? []],
     };
     const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
