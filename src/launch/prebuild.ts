@@ -31,7 +31,7 @@ export async function prebuild(options: { onProblem?(line: string): void } = {})
     await Deno.mkdir(around, { recursive: true, mode: 0o700 });
     const work = await Deno.makeTempDir({ dir: around, prefix: "build-" });
     try {
-      await build(work);
+      await build(work, folder);
       await Deno.rename(`${work}/out`, folder);
       await removeOlder(around, folder);
       return folder;
@@ -44,7 +44,7 @@ export async function prebuild(options: { onProblem?(line: string): void } = {})
   }
 }
 
-async function build(work: string): Promise<void> {
+async function build(work: string, folder: string): Promise<void> {
   const esbuild = await esbuildPath();
   const packages = esbuild.slice(0, esbuild.lastIndexOf("/@esbuild/"));
   for (const name of INSIDE) {
@@ -71,6 +71,7 @@ async function build(work: string): Promise<void> {
       "--entry-names=[name]",
       // Every module of ours lies two folders below the root, so one place stands for all.
       `--define:import.meta.url=${JSON.stringify(`file://${encodeURI(ROOT)}/src/cli/app.ts`)}`,
+      `--define:PREBUILT_HERE=${JSON.stringify(folder)}`,
       "--external:npm:*",
       "--external:node:*",
       ...EXTERNAL.map((name) => `--alias:${name}=npm:${name}@${versionOf(name)}`),

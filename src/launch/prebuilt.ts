@@ -18,6 +18,9 @@ export const PREBUILT_FILES: { readonly [K in keyof Prebuilt]: string } = Object
   host: "main.js",
 });
 
+/** In a prebuilt file its own folder; nothing like it exists in the sources. */
+declare const PREBUILT_HERE: string | undefined;
+
 /** Folder of this program's own sources. */
 const SOURCE = new URL("../", import.meta.url);
 /** Longest name of a folder. */
@@ -26,7 +29,8 @@ const MAX_NAME = 255;
 /** Finds the files that were built from exactly these sources; `undefined` where there are none that can be trusted. */
 export function findPrebuilt(): Prebuilt | undefined {
   try {
-    const folder = prebuiltFolder();
+    // A prebuilt file has been found by its caller already: the other one lies beside it.
+    const folder = typeof PREBUILT_HERE === "string" ? PREBUILT_HERE : prebuiltFolder();
     if (folder === undefined || !isOwn(Deno.lstatSync(folder), "isDirectory")) return undefined;
     const urls: Record<string, string> = {};
     for (const [name, file] of Object.entries(PREBUILT_FILES)) {
