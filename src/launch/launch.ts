@@ -13,7 +13,7 @@ import type { Json, JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { type ChannelPaths, type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
-import { agentDeath, isOutOfMemory } from "./death.ts";
+import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
 import { type BaseSystem, spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
@@ -23,6 +23,8 @@ import { sweepTemps } from "./sweep.ts";
 const MAX_LINE_BYTES = 32 * 1_048_576;
 /** What a host may take to leave once it has said that the run is over. */
 const LEAVE_MS = 2000;
+/** What an agent may take to leave once its run is over. */
+const GRACE_MS = 500;
 const NEWLINE = 10;
 const ENCODER = new TextEncoder();
 
@@ -287,26 +289,15 @@ class Run {
   }
 
   #kill(): void {
-    for (const child of [this.#agent, this.#host]) {
-      try {
-        child?.kill("SIGKILL");
-      } catch {
-        // it is gone already
-      }
-    }
+    if (this.#agent !== undefined) endProcess(this.#agent);
+    endProcess(this.#host);
   }
 
   async #agentStatus(): Promise<Deno.CommandStatus | undefined> {
     const agent = this.#agent;
     if (agent === undefined) return undefined;
     // The host is gone, so the agent has nothing left to do; one that spins does not notice.
-    const grace = setTimeout(() => {
-      try {
-        agent.kill("SIGKILL");
-      } catch {
-        // it is gone already
-      }
-    }, this.#words.end === undefined ? 0 : 500);
+    const grace = setTimeout(() => endProcess(agent), this.#words.end === undefined ? 0 : GRACE_MS);
     const status = await agent.status;
     clearTimeout(grace);
     return status;
