@@ -93,7 +93,7 @@ function templateOf(name: string | undefined): Template {
   if (template !== undefined) return template;
   const names = TEMPLATES.map((candidate) => candidate.name);
   const meant = nearest(name ?? "", names);
-  const hint = meant === undefined ? `there are ${names.join(" and ")}` : `did you mean ${meant}?`;
+  const hint = meant === undefined ? `there are ${names.join(", ")}` : `did you mean ${meant}?`;
   throw new UsageError("usage_template", `Cannot use the template "${escapeText(name ?? "")}": ${hint}`);
 }
 
@@ -273,7 +273,7 @@ export const initCommand = buildCommand<Flags, [string?], Context>({
       template: {
         kind: "parsed",
         parse: String,
-        brief: `Template: ${TEMPLATES.map(({ name }) => name).join(" (default) or ")}`,
+        brief: `One of ${TEMPLATES.map(({ name }, i) => i === 0 ? `${name} (default)` : name).join(", ")}`,
         placeholder: "name",
         optional: true,
       },
