@@ -69,7 +69,7 @@ async function init(flags: Flags, dir?: string): Promise<ExitCode> {
   if (target !== await Deno.realPath(".")) out(`  enter the project              cd ${shellWord(dir ?? ".")}\n`);
   out("  run the agent                  deno task agent\n");
   out(`  see what the policy grants     ${run} policy explain\n`);
-  out(`  test the policy                ${run} policy test\n`);
+  if (template.tests) out(`  test the policy                ${run} policy test\n`);
   out(`  pin what was reviewed, for CI  ${run} policy lock\n`);
   return EXIT.ok;
 }
