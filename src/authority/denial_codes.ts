@@ -7,7 +7,7 @@
 /** Every reason slug with what it means, for people. */
 export const DENIAL_CODES = Object.freeze({
   tool_not_granted: "the policy does not grant this tool",
-  fs_read_path_not_admitted: "the path is not below a root that may be read",
+  fs_read_path_not_admitted: "the path names no file below a root that may be read",
   fs_read_path_ambiguous: "more than one root holds a file of that name; name its root as well",
   symlink_refused: "the path is a link, or leads through one",
   gitignore_default: "a .gitignore leaves the path out",

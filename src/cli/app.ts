@@ -3,7 +3,16 @@
  *
  * @module
  */
-import { buildApplication, buildCommand, buildRouteMap, type Command, type RouteMap, run } from "@stricli/core";
+import {
+  type ApplicationText,
+  buildApplication,
+  buildCommand,
+  buildRouteMap,
+  type Command,
+  type RouteMap,
+  run,
+  text_en,
+} from "@stricli/core";
 import { EXIT, EXIT_TABLE } from "../errors.ts";
 import type { Context } from "./command.ts";
 import { err, out } from "./io.ts";
@@ -68,9 +77,11 @@ const DESCRIPTION = [
 
 /** Runs one command line and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  const words = args.length === 0 ? await defaultWords() : args;
+  const words = await wordsFor(args);
   const app = buildApplication<Context>(await routesFor(words[0]), {
     name: "twokey",
+    versionInfo: { getCurrentVersion },
+    localization: { text: TEXT },
     scanner: { caseStyle: "allow-kebab-for-camel", allowArgumentEscapeSequence: true },
     documentation: { caseStyle: "convert-camel-to-kebab" },
   });
@@ -80,6 +91,30 @@ export async function main(args: readonly string[]): Promise<number> {
   // The parser's own codes are negative: wrong words, or a fault in a command that was not caught there.
   if (typeof exitCode === "number" && exitCode < 0) return exitCode <= -4 ? EXIT.usage : EXIT.ended;
   return typeof exitCode === "number" && exitCode !== 0 ? EXIT.ended : context.exit;
+}
+
+/** What is wrong with the words themselves is said the way every other error is. */
+const TEXT: ApplicationText = {
+  ...text_en,
+  noCommandRegisteredForInput: (args) => asError(text_en.noCommandRegisteredForInput(args)),
+  exceptionWhileParsingArguments(error, ansiColor) {
+    return asError(text_en.exceptionWhileParsingArguments.call(this, error, ansiColor));
+  },
+};
+
+function asError(text: string): string {
+  return `error: ${text}\n  fix: See what there is with --help`;
+}
+
+async function getCurrentVersion(): Promise<string> {
+  const { default: { version } } = await import("../../deno.json", { with: { type: "json" } });
+  return version;
+}
+
+async function wordsFor(args: readonly string[]): Promise<readonly string[]> {
+  if (args.length === 0) return await defaultWords();
+  const [first, ...rest] = args;
+  return first === "help" ? [...rest, "--help"] : args;
 }
 
 async function defaultWords(): Promise<readonly string[]> {

@@ -41,7 +41,7 @@ function noticeLines({ loaded, plan }: PreparedRun, gained: readonly Change[], f
   const style = styleFor(Deno.stderr);
   const name = escapeText(plan.name);
   const head = gained.length === 0
-    ? `the policy ${name} has changed and grants nothing more than the last one that ran here`
+    ? `the policy ${name} has not run here in this form; it gains nothing`
     : first
     ? `the policy ${name} has not run here in this form; it gains`
     : `the policy ${name} gains more than when it last ran here`;

@@ -69,7 +69,7 @@ async function init(flags: Flags, dir?: string): Promise<ExitCode> {
   if (target !== await Deno.realPath(".")) out(`  enter the project              cd ${shellWord(dir ?? ".")}\n`);
   out("  run the agent                  deno task agent\n");
   out(`  see what the policy grants     ${run} policy explain\n`);
-  out(`  test the policy                ${run} policy test\n`);
+  if (template.tests) out(`  test the policy                ${run} policy test\n`);
   out(`  pin what was reviewed, for CI  ${run} policy lock\n`);
   return EXIT.ok;
 }
@@ -93,7 +93,7 @@ function templateOf(name: string | undefined): Template {
   if (template !== undefined) return template;
   const names = TEMPLATES.map((candidate) => candidate.name);
   const meant = nearest(name ?? "", names);
-  const hint = meant === undefined ? `there are ${names.join(" and ")}` : `did you mean ${meant}?`;
+  const hint = meant === undefined ? `there are ${names.join(", ")}` : `did you mean ${meant}?`;
   throw new UsageError("usage_template", `Cannot use the template "${escapeText(name ?? "")}": ${hint}`);
 }
 
@@ -273,7 +273,7 @@ export const initCommand = buildCommand<Flags, [string?], Context>({
       template: {
         kind: "parsed",
         parse: String,
-        brief: `Template: ${TEMPLATES.map(({ name }) => name).join(" (default) or ")}`,
+        brief: `One of ${TEMPLATES.map(({ name }, i) => i === 0 ? `${name} (default)` : name).join(", ")}`,
         placeholder: "name",
         optional: true,
       },

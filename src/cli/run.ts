@@ -9,7 +9,7 @@ import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
-import { escapeText } from "../report/escape.ts";
+import { escapeText, shellWord } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { DeclinedError } from "./confirm.ts";
 import { err, out, outJson, styleFor } from "./io.ts";
@@ -74,6 +74,12 @@ async function nameRun(flags: Flags, agent: string | undefined): Promise<NamedRu
 
 /** What the command line names: a policy file, a policy of flags, or the project's default policy. */
 async function namePolicy(flags: Flags, agent: string | undefined): Promise<NamedPolicy> {
+  if (agent !== undefined && /\.jsonc?$/.test(agent)) {
+    throw new UsageError(
+      "usage_policy_as_agent",
+      `Cannot run "${escapeText(agent)}" as an agent: a policy is named with --policy`,
+    );
+  }
   const named = agent === undefined ? {} : { agent };
   if (flags.policy !== undefined || agent !== undefined || hasPolicyFlags(flags)) return await loadNamed(flags, named);
   const policy = await findDefaultPolicy();
@@ -97,10 +103,13 @@ async function isLocked(flags: Flags, { loaded }: NamedPolicy): Promise<boolean>
   const { findLock } = await import("../policy/lock.ts");
   if (await findLock(loaded) === undefined) {
     const why = flags.locked ? "--locked was given" : "CI=true is set";
+    if (loaded.file === null) {
+      throw new DataError("lock_missing", `Cannot run: ${why} and a policy that is made of flags has no lock`, {
+        fix: "Write the policy into a file, run `twokey policy lock` on it, and commit both",
+      });
+    }
     throw new DataError("lock_missing", `Cannot run: ${why} and there is no agent.lock.json beside the policy`, {
-      fix: `Run \`twokey policy lock${
-        loaded.file === null ? "" : ` ${loaded.file}`
-      }\`, review agent.lock.json and commit it`,
+      fix: `Run \`twokey policy lock ${shellWord(relativePath(loaded.file))}\`, review agent.lock.json and commit it`,
     });
   }
   return true;
@@ -160,7 +169,7 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
   const lines = summaryLines(summary, {
     style,
     project: places.project,
-    replayCommand: `deno run -A ${relativePath(`${places.twokey}/src/cli/main.ts`)} replay`,
+    replayCommand: `deno run -A ${shellWord(relativePath(`${places.twokey}/src/cli/main.ts`))} replay`,
     allow: ({ tool, reason, rule, target }) =>
       reason !== null && isDenialCode(reason)
         ? suggest({ tool, code: reason, rule, target }, plan, { places, toolNames: Object.keys(MANIFESTS) })

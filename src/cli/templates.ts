@@ -10,6 +10,8 @@ export interface Template {
   readonly brief: string;
   /** Files below `policies/<name>/`, the policy first. */
   readonly files: readonly string[];
+  /** Whether the policy has tests of its own. */
+  readonly tests: boolean;
 }
 
 /** Every template; the first one is the default. */
@@ -18,6 +20,7 @@ export const TEMPLATES: readonly Template[] = Object.freeze([
     name: "starter",
     brief: "Reads Markdown files and tries one file too many: shows a denial and the line that allows it",
     files: ["agent.policy.jsonc", "agent.ts"],
+    tests: true,
   },
   {
     name: "supply-chain-review",
@@ -30,11 +33,13 @@ export const TEMPLATES: readonly Template[] = Object.freeze([
       "review/markdown.ts",
       "review/packages.ts",
     ],
+    tests: false,
   },
   {
     name: "blank",
     brief: "Grants nothing: an agent that may only speak",
     files: ["agent.policy.jsonc", "agent.ts"],
+    tests: false,
   },
 ]);
 

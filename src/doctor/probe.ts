@@ -8,6 +8,7 @@ import { verifyAudit } from "../audit/reader.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import type { JsonObject } from "../json.ts";
 import { makeChannels, openLauncherEnds } from "../launch/channels.ts";
+import { endProcess } from "../launch/death.ts";
 import { dropGroundwork, execute, type Executed, startGroundwork } from "../launch/execute.ts";
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { type BaseSystem, spawnAgent, spawnHost } from "../launch/spawn.ts";
@@ -310,13 +311,7 @@ class Prober {
 
 /** Reads the JSON that a process writes on standard error, and sees to its end. */
 async function lastLine(child: Deno.ChildProcess): Promise<unknown> {
-  const timer = setTimeout(() => {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // it is gone already
-    }
-  }, RAW_MS);
+  const timer = setTimeout(() => endProcess(child), RAW_MS);
   try {
     const text = await new Response(child.stderr).text();
     await child.status;

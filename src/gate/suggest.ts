@@ -38,6 +38,8 @@ export function suggest(
       return `"tools": ${list([...Object.keys(plan.tools), tool])}`;
     case "fs_read_path_not_admitted": {
       if (target === null || !target.startsWith("/") || isState(target, places)) return null;
+      // a root that may be read is around it, so it is the file that is missing: no line would bring it
+      if (enclosing(target, plan, places) !== undefined) return null;
       const { root, include } = readEntry(target, plan, places);
       const line = `"fs": { "read": [{ "root": ${quote(root)}, "include": ${list([include])} }] }`;
       return isInside(places.project, target) ? line : `${line}, ${outside(parentOf(target))}`;

@@ -9,6 +9,7 @@
 import { sha256 } from "../json.ts";
 import type { AgentBundle } from "./agent_bundle.ts";
 import { readModule } from "./module_file.ts";
+import { isOwnAndClosed } from "./state_dir.ts";
 
 /** Longest cache file that is read, in bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -62,10 +63,6 @@ export async function storeBundle(
 async function isOwnFolder(dir: string): Promise<boolean> {
   const info = await Deno.lstat(dir);
   return info.isDirectory && isOwnAndClosed(info);
-}
-
-function isOwnAndClosed({ uid, mode }: Deno.FileInfo): boolean {
-  return uid !== null && uid === Deno.uid() && mode !== null && (mode & 0o077) === 0;
 }
 
 function isBundle(value: unknown): value is AgentBundle {

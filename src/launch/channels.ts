@@ -22,7 +22,7 @@ export interface ChannelPaths {
 
 /** Makes the FIFOs. Runs in the background of loading the policy: starting `mkfifo` is the slowest part of the set-up. */
 export async function makeChannels(): Promise<ChannelPaths> {
-  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "twokey-" }));
+  const dir = await makeFolder();
   const [records, answers, agentToHost, hostToAgent, canary] = ["rec", "ans", "a2h", "h2a", "canary"].map((name) =>
     `${dir}/${name}`
   ) as [string, string, string, string, string];
@@ -44,6 +44,16 @@ export async function makeChannels(): Promise<ChannelPaths> {
   }
   await Deno.writeTextFile(canary, "canary\n", { createNew: true, mode: 0o600 });
   return { dir, records, answers, agentToHost, hostToAgent, canary };
+}
+
+async function makeFolder(): Promise<string> {
+  try {
+    return await Deno.realPath(await Deno.makeTempDir({ prefix: "twokey-" }));
+  } catch (cause) {
+    throw new ControlError("control_no_fifo", "Cannot join the processes: the folder for temporary files is unusable", {
+      cause,
+    });
+  }
 }
 
 /** Finds a program of the base system by absolute path. The caller's `PATH` has no say. */

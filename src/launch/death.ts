@@ -1,8 +1,17 @@
 /**
- * What the end of a process says about its reason.
+ * The end of a process, and what it says about its reason.
  *
  * @module
  */
+
+/** Ends a process at once; one that is gone already is left alone. */
+export function endProcess(child: Deno.ChildProcess): void {
+  try {
+    child.kill("SIGKILL");
+  } catch {
+    // it is gone already
+  }
+}
 
 /** Why an agent's process ended without a last word, as a reason slug. */
 export function agentDeath(status: Deno.CommandStatus): string {

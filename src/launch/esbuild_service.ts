@@ -11,6 +11,7 @@
  * @module
  */
 import { ControlError, TwokeyError } from "../errors.ts";
+import { endProcess } from "./death.ts";
 import { decodePacket, encodePacket, PacketError, packets, type PacketValue } from "./esbuild_packet.ts";
 
 /** Where a message points: 1-based line, 0-based column in UTF-8 bytes. */
@@ -118,21 +119,13 @@ export async function runEsbuild(build: ServiceBuild): Promise<ServiceResult> {
     throw failed(cause instanceof PacketError ? cause.message : "it ended early", cause);
   } finally {
     clearTimeout(timer);
-    kill(child);
+    endProcess(child);
     await Promise.allSettled([writer.abort(), reader.cancel(), child.status]);
   }
 }
 
 function failed(what: string, cause?: unknown): ControlError {
   return new ControlError("bundler_failed", `Cannot bundle the agent with esbuild: ${what}`, { cause });
-}
-
-function kill(child: Deno.ChildProcess): void {
-  try {
-    child.kill("SIGKILL");
-  } catch {
-    // it has already ended
-  }
 }
 
 async function converse(

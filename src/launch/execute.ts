@@ -7,7 +7,7 @@ import type { RecordBody } from "../audit/record.ts";
 import { makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
 import { isInside } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
-import { ControlError, InputError, UsageError } from "../errors.ts";
+import { AuditError, ControlError, InputError, UsageError } from "../errors.ts";
 import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
 import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, isPlace, type Key1Options } from "../plan/key1.ts";
@@ -197,9 +197,9 @@ function makeRunId(clock: number): string {
 async function makeRunDir(prepared: PreparedRun, runId: string, runsDir?: string): Promise<string> {
   const { loaded, places } = prepared;
   if (runsDir !== undefined) {
-    const dir = `${await Deno.realPath(await ensureDir(runsDir))}/${runId}`;
+    const dir = `${await makeRunsDir(runsDir)}/${runId}`;
     assertOutOfReach(dir, prepared);
-    await Deno.mkdir(dir, { mode: 0o700 });
+    await orUnusable(runsDir, () => Deno.mkdir(dir, { mode: 0o700 }));
     return dir;
   }
   const inState = `${places.state}/runs/${runId}`;
@@ -227,9 +227,22 @@ function assertOutOfReach(dir: string, { plan, places }: PreparedRun): void {
   }
 }
 
-async function ensureDir(path: string): Promise<string> {
-  await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-  return path;
+/** Makes the folder that the caller named for logs, and gives its real path. */
+function makeRunsDir(path: string): Promise<string> {
+  return orUnusable(path, async () => {
+    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
+    return await Deno.realPath(path);
+  });
+}
+
+async function orUnusable<T>(path: string, make: () => Promise<T>): Promise<T> {
+  try {
+    return await make();
+  } catch (cause) {
+    throw new AuditError("runs_dir_unusable", `Cannot keep the log below "${path}": no folder can be made there`, {
+      cause,
+    });
+  }
 }
 
 async function isWritable(folder: string): Promise<boolean> {

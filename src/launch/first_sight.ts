@@ -12,7 +12,7 @@ import type { Change } from "../plan/change.ts";
 import { comparePlans } from "../plan/compare.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
-import { makePrivateDir } from "./state_dir.ts";
+import { isOwnAndClosed, makePrivateDir } from "./state_dir.ts";
 
 /** Digests of policies that are remembered for one path, the newest last. */
 const MAX_DIGESTS = 64;
@@ -102,7 +102,9 @@ async function recall(state: string, file: string): Promise<Memory | undefined> 
   const path = await pathIn(state, file);
   try {
     const [folder, info] = await Promise.all([Deno.lstat(folderIn(state)), Deno.lstat(path)]);
-    if (!folder.isDirectory || !info.isFile || info.size > MAX_BYTES || !isOwn(folder) || !isOwn(info)) {
+    if (
+      !folder.isDirectory || !info.isFile || info.size > MAX_BYTES || !isOwnAndClosed(folder) || !isOwnAndClosed(info)
+    ) {
       return undefined;
     }
     const memory = JSON.parse(await Deno.readTextFile(path)) as Partial<Memory> | null;
@@ -115,10 +117,6 @@ async function recall(state: string, file: string): Promise<Memory | undefined> 
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
-}
-
-function isOwn({ uid, mode }: Deno.FileInfo): boolean {
-  return (uid === null || uid === Deno.uid()) && (mode === null || (mode & 0o077) === 0);
 }
 
 /** What `plan` gains; `undefined` where the base is not a plan of this form. */

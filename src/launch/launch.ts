@@ -14,7 +14,7 @@ import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
-import { agentDeath, isOutOfMemory } from "./death.ts";
+import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { spawnAgent, spawnHost } from "./spawn.ts";
@@ -27,6 +27,8 @@ const MAX_LINE_BYTES = 32 * 1_048_576;
 const LEAVE_MS = 2000;
 /** Digits of the seed that begin the names of a run's unfinished files. */
 const OWNER_DIGITS = 8;
+/** What an agent may take to leave once its run is over. */
+const GRACE_MS = 500;
 const NEWLINE = 10;
 const ENCODER = new TextEncoder();
 
@@ -266,26 +268,15 @@ class Run {
   }
 
   #kill(): void {
-    for (const child of [this.#agent, this.#host]) {
-      try {
-        child?.kill("SIGKILL");
-      } catch {
-        // it is gone already
-      }
-    }
+    if (this.#agent !== undefined) endProcess(this.#agent);
+    endProcess(this.#host);
   }
 
   async #agentStatus(): Promise<Deno.CommandStatus | undefined> {
     const agent = this.#agent;
     if (agent === undefined) return undefined;
     // The host is gone, so the agent has nothing left to do; one that spins does not notice.
-    const grace = setTimeout(() => {
-      try {
-        agent.kill("SIGKILL");
-      } catch {
-        // it is gone already
-      }
-    }, this.#words.end === undefined ? 0 : 500);
+    const grace = setTimeout(() => endProcess(agent), this.#words.end === undefined ? 0 : GRACE_MS);
     const status = await agent.status;
     clearTimeout(grace);
     return status;

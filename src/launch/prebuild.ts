@@ -5,7 +5,7 @@
  */
 import manifest from "../../deno.json" with { type: "json" };
 import { esbuildPath } from "./esbuild_path.ts";
-import { PREBUILT_FILES, prebuiltFolder } from "./prebuilt.ts";
+import { findPrebuilt, PREBUILT_FILES, prebuiltFolder } from "./prebuilt.ts";
 
 /** Packages that only some runs need: they stay in Deno's cache and are loaded from there. */
 const EXTERNAL = ["@valibot/to-json-schema", "acorn", "esbuild", "ignore", "ses"];
@@ -18,7 +18,7 @@ const ROOT = decodeURIComponent(new URL("../..", import.meta.url).pathname).repl
 const KEPT_MS = 3_600_000;
 
 /**
- * Builds the files. Never fails: without them everything works, and starts more slowly.
+ * Builds the files if they are not there. Never fails: without them everything works, and starts more slowly.
  *
  * @param options `onProblem` hears one line where they could not be made.
  * @returns The folder of the files, or `undefined` if they could not be made.
@@ -26,12 +26,12 @@ const KEPT_MS = 3_600_000;
 export async function prebuild(options: { onProblem?(line: string): void } = {}): Promise<string | undefined> {
   try {
     const folder = prebuiltFolder();
-    if (folder === undefined) return undefined;
+    if (folder === undefined || findPrebuilt() !== undefined) return folder;
     const around = folder.slice(0, folder.lastIndexOf("/"));
     await Deno.mkdir(around, { recursive: true, mode: 0o700 });
     const work = await Deno.makeTempDir({ dir: around, prefix: "build-" });
     try {
-      await build(work);
+      await build(work, folder);
       await Deno.rename(`${work}/out`, folder);
       await removeOlder(around, folder);
       return folder;
@@ -44,7 +44,7 @@ export async function prebuild(options: { onProblem?(line: string): void } = {})
   }
 }
 
-async function build(work: string): Promise<void> {
+async function build(work: string, folder: string): Promise<void> {
   const esbuild = await esbuildPath();
   const packages = esbuild.slice(0, esbuild.lastIndexOf("/@esbuild/"));
   for (const name of INSIDE) {
@@ -71,6 +71,7 @@ async function build(work: string): Promise<void> {
       "--entry-names=[name]",
       // Every module of ours lies two folders below the root, so one place stands for all.
       `--define:import.meta.url=${JSON.stringify(`file://${encodeURI(ROOT)}/src/cli/app.ts`)}`,
+      `--define:PREBUILT_HERE=${JSON.stringify(folder)}`,
       "--external:npm:*",
       "--external:node:*",
       ...EXTERNAL.map((name) => `--alias:${name}=npm:${name}@${versionOf(name)}`),

@@ -18,6 +18,9 @@ export const PREBUILT_FILES: { readonly [K in keyof Prebuilt]: string } = Object
   host: "main.js",
 });
 
+/** In a prebuilt file its own folder; nothing like it exists in the sources. */
+declare const PREBUILT_HERE: string | undefined;
+
 /** Folder of this program's own sources. */
 const SOURCE = new URL("../", import.meta.url);
 /** Longest name of a folder. */
@@ -26,7 +29,8 @@ const MAX_NAME = 255;
 /** Finds the files that were built from exactly these sources; `undefined` where there are none that can be trusted. */
 export function findPrebuilt(): Prebuilt | undefined {
   try {
-    const folder = prebuiltFolder();
+    // A prebuilt file has been found by its caller already: the other one lies beside it.
+    const folder = typeof PREBUILT_HERE === "string" ? PREBUILT_HERE : prebuiltFolder();
     if (folder === undefined || !isOwn(Deno.lstatSync(folder), "isDirectory")) return undefined;
     const urls: Record<string, string> = {};
     for (const [name, file] of Object.entries(PREBUILT_FILES)) {
@@ -41,7 +45,7 @@ export function findPrebuilt(): Prebuilt | undefined {
 
 /**
  * Folder of the files that belong to these sources: named by where they lie and by a fingerprint of Deno's version and
- * of every source file's size and time of change. A changed source has another folder. The fingerprint tells old from
+ * of every source file's size and times of change. A changed source has another folder. The fingerprint tells old from
  * new, not good from bad: that is what the folder's owner is looked at for.
  */
 export function prebuiltFolder(): string | undefined {
@@ -69,9 +73,11 @@ class Fingerprint {
   }
 
   addFile(path: string): void {
-    const { size, mtime } = Deno.statSync(path);
+    const { size, mtime, ctime } = Deno.statSync(path);
     const time = mtime?.getTime() ?? 0;
-    for (const word of [size, time % 0x1_0000_0000, Math.floor(time / 0x1_0000_0000)]) {
+    // Tools that copy set the time of change to what they like; that of the inode nobody can set.
+    const changed = (ctime?.getTime() ?? 0) / 1000;
+    for (const word of [size, time % 0x1_0000_0000, Math.floor(time / 0x1_0000_0000), changed]) {
       this.#a = Math.imul(this.#a ^ word, 0x9e3779b1) ^ (this.#a >>> 15);
       this.#b = Math.imul(this.#b ^ word, 0x85ebca77) ^ (this.#b >>> 13);
     }

@@ -53,6 +53,11 @@ export async function makeDir(path: string, options: { readonly above: string; r
   }
 }
 
+/** Whether a file or folder is this user's own and closed to others. */
+export function isOwnAndClosed({ uid, mode }: Deno.FileInfo): boolean {
+  return uid !== null && uid === Deno.uid() && mode !== null && (mode & 0o077) === 0;
+}
+
 /** The key that authenticates cache envelopes: 64 hexadecimal digits, made on first use, readable by the user alone. */
 export async function cacheKey(state: string): Promise<string> {
   const path = `${state}/cache.key`;

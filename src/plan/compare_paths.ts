@@ -207,9 +207,14 @@ function below(root: PortablePath, glob: string): string {
   return root === "${project}" ? glob : `${root}/**/${glob}`;
 }
 
-/** As a reader of the project would write it; outside of it a path stays absolute. */
+/**
+ * As a reader of the project would write it; outside of it a path stays absolute. A pattern for the top of the project
+ * keeps its slash: without it it would hold at any depth.
+ */
 function textOf({ key }: Named): string {
-  return key.replace(/^\$\{project\}\//, "");
+  const text = key.replace(/^\$\{project\}\//, "");
+  const isTop = text !== key && /[*?[]/.test(text) && !text.replace(/\/$/, "").includes("/") && text !== "**";
+  return isTop ? `/${text}` : text;
 }
 
 function beyond(these: readonly Named[], those: readonly Named[]): readonly Named[] {

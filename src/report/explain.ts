@@ -233,7 +233,7 @@ function explainBudgets(plan: Plan, at: At): Explained[] {
 function explainExpected(plan: Plan, at: At): Explained[] {
   return [
     ...Object.entries(plan.expectEvents).map(([kind, least]) => ({
-      what: `at least ${least} events ${kind}`,
+      what: `at least ${least} ${least === 1 ? "event" : "events"} of kind ${kind}`,
       at: at(`/expectEvents${pointerPart(kind)}`),
     })),
     ...plan.expectDenials.map(({ tool, code, rule }) => ({

@@ -70,7 +70,7 @@ Deno.test("run without a terminal prints what is new and records it", async () =
     assert.deepEqual(second.records[0]?.first_sight, { first: false, gained: [] });
     await project.policy({ ...POLICY, tools: [] });
     const third = await project.run();
-    assert.match(third.stderr, /has changed and grants nothing more/);
+    assert.match(third.stderr, /has not run here in this form; it gains nothing/);
   });
 });
 

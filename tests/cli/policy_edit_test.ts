@@ -81,7 +81,7 @@ Deno.test("policy edits refuse what would not compile and write nothing", async 
       [["set-budget", "toolCalls=many"], 64, /whole number/],
       [["set-context", "[1]"], 64, /JSON object/],
       [["set-context", '{"__proto__":{}}'], 65, /reserved by JavaScript/],
-      [["set-isolation", "none"], 64, /process, worker and compartment/],
+      [["set-isolation", "none"], 64, /process, worker, compartment/],
     ];
     for (const [words, code, message] of cases) {
       const run = await edit(...words);

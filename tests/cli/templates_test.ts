@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { loadPolicy } from "../../src/policy/load.ts";
 import { fromTemplate, TEMPLATES } from "../../src/cli/templates.ts";
 
 Deno.test("fromTemplate() moves paths from a shipped policy to a project", () => {
@@ -12,6 +13,13 @@ Deno.test("fromTemplate() moves paths from a shipped policy to a project", () =>
     ['from "../review.ts"', 'from "../review.ts"'],
   ];
   for (const [before, after] of cases) assert.equal(fromTemplate(before, { twokey: "../$&" }), after);
+});
+
+Deno.test("TEMPLATES say whether their policies have tests", async () => {
+  for (const { name, tests } of TEMPLATES) {
+    const { policy } = await loadPolicy(new URL(`../../policies/${name}/agent.policy.jsonc`, import.meta.url).pathname);
+    assert.equal((policy.tests ?? []).length > 0, tests, name);
+  }
 });
 
 Deno.test("TEMPLATES name every file of their policies", async () => {

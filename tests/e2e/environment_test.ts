@@ -79,7 +79,7 @@ for (const isolation of ["process", "worker", "compartment"]) {
             );
             assert.equal(end.reason, "done");
             const environments = await (looked ?? Promise.reject(new Error("no call was seen")));
-            const ours = [...environments].filter(([command]) => /host\/main\.ts|process_boot\.js/.test(command));
+            const ours = [...environments].filter(([command]) => /\/main\.[jt]s |process_boot\.js/.test(command));
             assert.equal(ours.length, isolation === "process" ? 2 : 1, [...environments.keys()].join("\n"));
             for (const [command, environment] of ours) {
               for (const entry of environment) {

@@ -48,3 +48,11 @@ Deno.test("a locked run refuses another certificate authority under the same nam
     assert.match(run.stderr, /certificate/);
   });
 });
+
+Deno.test("a folder for temporary files that is not there is a control that is missing, and no fault of ours", async () => {
+  await withProject({ agent: "emit(1);", policy: { tools: ["echo"] } }, async (project) => {
+    const run = await project.run({ args: ["run"], env: { TMPDIR: `${project.dir}/none` } });
+    assert.equal(run.code, 78, run.stderr);
+    assert.match(run.stderr, /folder for temporary files/);
+  });
+});

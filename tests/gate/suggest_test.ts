@@ -49,6 +49,7 @@ Deno.test("suggest() names just the file that was asked for", () => {
 Deno.test("suggest() says nothing where no line of a policy may allow it", () => {
   assert.equal(read("secret_name", "/p/.twokey/runs/a"), null);
   assert.equal(read("fs_read_path_not_admitted", "/state/x"), null);
+  assert.equal(read("fs_read_path_not_admitted", "/p/src/missing.ts"), null, "the file is missing, not the grant");
   for (
     const code of ["protected_path", "symlink_refused", "binary_refused", "content_changed", "not_in_request"] as const
   ) {

@@ -1,4 +1,8 @@
 /** The processes of one run: they name their launcher's process id as an argument. */
+import { PREBUILT_FILES } from "../../src/launch/prebuilt.ts";
+
+/** The host's main module: its source, or the prebuilt file in its place. */
+const HOSTS = ["/src/host/main.ts", `/${PREBUILT_FILES.host}`];
 
 /** Process ids of the host and the agent that `launcher` started. */
 export interface Family {
@@ -15,7 +19,7 @@ export async function familyOf(launcher: number): Promise<Family> {
     try {
       const words = (await Deno.readTextFile(`/proc/${name}/cmdline`)).split("\0");
       if (!words.includes(String(launcher))) continue;
-      if (words.some((word) => word.endsWith("/src/host/main.ts"))) host = Number(name);
+      if (words.some((word) => HOSTS.some((host) => word.endsWith(host)))) host = Number(name);
       else if (words.some((word) => word.endsWith("/src/isolate/process_boot.js"))) agent = Number(name);
     } catch {
       // it ended while we looked

@@ -59,6 +59,21 @@ Deno.test("findPrebuilt() finds what prebuild() made from these sources, and not
     assert.notEqual(JSON.parse(await run(FIND)).cli, found.cli);
   }));
 
+Deno.test("findPrebuilt() notices a source of the same size and time", () =>
+  withCopy(async ({ dir, run }) => {
+    await run(BUILD);
+    assert.notEqual(await run(FIND), "null");
+    const path = `${dir}/src/errors.ts`;
+    const { mtime } = await Deno.stat(path);
+    // The time of the inode counts in seconds.
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const text = await Deno.readTextFile(path);
+    await Deno.writeTextFile(path, text.replace("TwokeyError", "TwokeyErroR"));
+    await Deno.utime(path, mtime ?? 0, mtime ?? 0);
+    assert.equal((await Deno.stat(path)).mtime?.getTime(), mtime?.getTime());
+    assert.equal(await run(FIND), "null");
+  }));
+
 Deno.test("findPrebuilt() takes no file that somebody else could have written", () =>
   withCopy(async ({ run }) => {
     const folder = await run(BUILD);

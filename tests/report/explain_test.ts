@@ -32,7 +32,7 @@ Deno.test("explainPlan() says what may be read, written, reached, run and spent,
         `  deny filesystem.read drafts/ by every tool   ${at(10)}`,
         `  Attempted calls, the denied ones included: 7 calls   ${at(11)}`,
         `  a denial of slow with tool_not_granted   ${at(12)}`,
-        `  at least 2 events finding   ${at(13)}`,
+        `  at least 2 events of kind finding   ${at(13)}`,
       ]
     ) {
       assert.ok(text.split("\n").includes(line), `${line}\n---\n${text}`);

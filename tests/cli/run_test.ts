@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { withProject } from "../e2e/run_project.ts";
+
+const AGENT = 'emit({ kind: "ran" });';
+
+Deno.test("run says of a policy in the place of an agent how policies are named", async () => {
+  await withProject({ policy: {}, agent: AGENT }, async ({ run }) => {
+    const { code, stderr } = await run({ args: ["run", "agent.policy.jsonc"] });
+    assert.equal(code, 64, stderr);
+    assert.match(stderr, /Cannot run "agent\.policy\.jsonc" as an agent: a policy is named with --policy/);
+  });
+});
+
+Deno.test("run says that a policy of flags has no lock, beside a lock or not", async () => {
+  await withProject({ policy: {}, agent: AGENT }, async ({ run }) => {
+    assert.equal((await run({ args: ["policy", "lock"] })).code, 0);
+    for (
+      const options of [{ args: ["run", "--locked", "--tool=echo"] }, {
+        args: ["run", "agent.ts"],
+        env: { CI: "true" },
+      }]
+    ) {
+      const { code, stderr } = await run(options);
+      assert.equal(code, 65, stderr);
+      assert.match(stderr, /a policy that is made of flags has no lock/);
+    }
+  });
+});
+
+Deno.test("run names the lock to write by a path from here that a shell takes", async () => {
+  await withProject(
+    { policy: {}, agent: AGENT, files: { "my own.policy.jsonc": '{"version":1,"agent":"agent.ts"}' } },
+    async ({ run }) => {
+      const { code, stderr } = await run({ args: ["run", "--locked", "--policy=my own.policy.jsonc"] });
+      assert.equal(code, 65, stderr);
+      assert.match(stderr, /`twokey policy lock 'my own\.policy\.jsonc'`/);
+    },
+  );
+});
+
+Deno.test("run with a --runs-dir that cannot be made is exit 74, not a fault", async () => {
+  await withProject({ policy: {}, agent: AGENT, files: { taken: "" } }, async ({ run }) => {
+    for (const dir of ["taken", "taken/below"]) {
+      const { code, stderr } = await run({ args: ["run", `--runs-dir=${dir}`] });
+      assert.equal(code, 74, stderr);
+      assert.match(stderr, /^error: Cannot keep the log below "taken/m);
+    }
+  });
+});
