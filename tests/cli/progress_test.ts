@@ -58,7 +58,7 @@ Deno.test(
     withScript(async (argv) => {
       const live = await stderrOf([PTY, "-qec", argv.join(" "), "/dev/null"]);
       const clear = "\r\u001b[2K";
-      assert.ok(live.includes(`${clear}  1 calls  osv.query\\u{1b}[31m${clear}agent| a line`), JSON.stringify(live));
+      assert.ok(live.includes(`${clear}  1 call  osv.query\\u{1b}[31m${clear}agent| a line`), JSON.stringify(live));
       assert.equal(await stderrOf([PTY, "-qec", [...argv, "quiet"].join(" "), "/dev/null"]), "agent| a line\r\n");
     }),
 );
