@@ -11,6 +11,7 @@ import { escapeText } from "../report/escape.ts";
 import type { Context } from "./command.ts";
 import { err, outJson, reportError } from "./io.ts";
 import { loadNamed, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
+import { unknownTool } from "./unknown_tool.ts";
 
 const EXITS: Readonly<Record<CallResult["outcome"], ExitCode>> = {
   result: EXIT.ok,
@@ -32,6 +33,13 @@ async function runCall(flags: Flags, tool: string, args: string): Promise<ExitCo
     onStderr: (source, line) => err(`${source}| ${escapeText(line)}\n`),
   });
   outJson(result);
+  if (result.outcome === "denied" && result.code === "tool_not_granted") {
+    const grant = flags.policy === undefined
+      ? `grant it with --tool=${escapeText(tool)}, or name a --policy`
+      : undefined;
+    const advice = unknownTool(tool) ?? grant;
+    if (advice !== undefined) err(`fix: ${advice}\n`);
+  }
   if (reason === "done") return EXITS[result.outcome];
   return judge({ reason, denials: [], expected: [], done: 1, failOnDenial: false, failOnNothing: false }).exit;
 }

@@ -13,6 +13,7 @@ import { loadPolicy } from "../policy/load.ts";
 import { escapeText } from "../report/escape.ts";
 import { reasonText, withoutProject } from "../report/reasons.ts";
 import { out, outJson, styleFor } from "./io.ts";
+import { unknownTool } from "./unknown_tool.ts";
 
 /** Explains one call. `args` is JSON text. */
 export async function explainCall(
@@ -39,6 +40,8 @@ export async function explainCall(
   const word = decision.decision === "allow" ? style.good("allow") : style.bad(decision.decision);
   out(`${word}  ${escapeText(call.tool)}${target}\n`);
   if (decision.code !== null) out(`  because ${escapeText(decision.message ?? reasonText(decision.code))}\n`);
+  const unknown = unknownTool(call.tool);
+  if (unknown !== undefined) out(`  ${unknown}\n`);
   for (const { file, line, rule } of places) out(`  decided by ${escapeText(file)}:${line}  ${escapeText(rule)}\n`);
   if (places.length === 0 && decision.decision === "deny") out("  decided by no line: what is not granted is denied\n");
   if (change !== null) {

@@ -8,6 +8,7 @@ import { LOCK_FILE } from "../authority/names.ts";
 import { EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { type CompiledPolicy, compilePolicy } from "../launch/prepare.ts";
 import { loadPolicy } from "../policy/load.ts";
+import { escapeJson, escapeText } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { out, outJson, styleFor } from "./io.ts";
 import type { DiffFlags } from "./policy_diff.ts";
@@ -44,7 +45,7 @@ async function compiled(path: string | undefined): Promise<CompiledPolicy> {
 async function validate({ json }: JsonOnly, path?: string): Promise<ExitCode> {
   const { loaded, plan } = await compiled(path);
   if (json) outJson({ valid: true, file: loaded.file, policy: plan.policy, tools: Object.keys(plan.tools) });
-  else out(`${styleFor(Deno.stdout).good("valid")}  ${plan.name}  sha256 ${plan.policy.sha256}\n`);
+  else out(`${styleFor(Deno.stdout).good("valid")}  ${escapeText(plan.name)}  sha256 ${plan.policy.sha256}\n`);
   return EXIT.ok;
 }
 
@@ -83,7 +84,7 @@ async function compile({ format, portable, json }: CompileFlags, path?: string):
   if (format === "plan") {
     const { prepareRun } = await import("../launch/prepare.ts");
     const { plan } = loaded.policy.agent === undefined ? await compilePolicy(loaded) : await prepareRun(loaded);
-    out(`${JSON.stringify(plan, null, json ? undefined : 2)}\n`);
+    out(`${escapeJson(JSON.stringify(plan, null, json ? undefined : 2))}\n`);
     return EXIT.ok;
   }
   const { plan, places } = await compilePolicy(loaded);
@@ -96,7 +97,7 @@ async function compile({ format, portable, json }: CompileFlags, path?: string):
   }
   const { permissionSet } = await import("../plan/permission_set.ts");
   const set = { permissions: { [plan.name]: permissionSet(plan, places, { portable }) } };
-  out(`${JSON.stringify(set, null, json ? undefined : 2)}\n`);
+  out(`${escapeJson(JSON.stringify(set, null, json ? undefined : 2))}\n`);
   return EXIT.ok;
 }
 
@@ -113,7 +114,7 @@ async function lock({ check, json }: LockFlags, path?: string): Promise<ExitCode
   if (check) await assertLocked(prepared);
   const written = check ? `${prepared.loaded.base}/${LOCK_FILE}` : await writeLock(prepared);
   if (json) outJson({ lock: written, checked: check });
-  else out(`${check ? "holds" : "wrote"}  ${written}\n`);
+  else out(`${check ? "holds" : "wrote"}  ${escapeText(written)}\n`);
   return EXIT.ok;
 }
 
@@ -124,7 +125,7 @@ async function manifest({ json }: JsonOnly, path?: string): Promise<ExitCode> {
     import("../report/authority_manifest.ts"),
   ]);
   const { plan } = loaded.policy.agent === undefined ? await compilePolicy(loaded) : await prepareRun(loaded);
-  if (json) out(`${JSON.stringify(authorityManifest(plan), null, 2)}\n`);
+  if (json) out(`${escapeJson(JSON.stringify(authorityManifest(plan), null, 2))}\n`);
   else out(authorityText(plan));
   return EXIT.ok;
 }

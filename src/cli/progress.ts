@@ -43,7 +43,11 @@ export class Progress {
 
   #paint(tool: string): void {
     const denied = this.#denied === 0 ? "" : `, ${this.#denied} denied`;
-    err(`${CLEAR_LINE}  ${this.#calls} calls${denied}  ${escapeText(tool, { max: 40 })}`);
+    err(
+      `${CLEAR_LINE}  ${this.#calls} ${this.#calls === 1 ? "call" : "calls"}${denied}  ${
+        escapeText(tool, { max: 40 })
+      }`,
+    );
     this.#painted = true;
     this.#paintedAt = performance.now();
   }

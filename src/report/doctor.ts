@@ -77,11 +77,17 @@ function projectLines({ project }: Examination, style: Style): string[] {
   if (project.counts !== null) {
     const counts = Object.entries(project.counts).filter(([, count]) => count > 0);
     lines.push(`  isolation  ${project.isolation}`);
-    lines.push(`  would hold ${counts.map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`).join(", ")}`);
+    lines.push(`  would hold ${counts.map(([name, count]) => counted(name, count)).join(", ")}`);
   }
   const good = project.lock === "ok";
   lines.push(`  lock       ${good ? style.good("ok") : style.warn(project.lock)}`);
   return lines;
+}
+
+function counted(name: string, count: number): string {
+  const words = name.replaceAll("_", " ");
+  if (name === "protected" || name === "secret") return `${count} ${words} ${count === 1 ? "name" : "names"}`;
+  return `${count} ${count === 1 ? words.replace(/s$/, "") : words}`;
 }
 
 function problemLines({ problems }: Examination, style: Style): string[] {

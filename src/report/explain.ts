@@ -9,6 +9,7 @@ import { type JsonObject, pointerPart } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { isPlace } from "../plan/key1.ts";
 import type { Plan, PlannedTool } from "../plan/plan.ts";
+import { escapeText } from "./escape.ts";
 import { grammarText, sandboxText } from "./programs.ts";
 
 /** Where a value of the policy stands; from the loaded policy. */
@@ -39,20 +40,22 @@ export interface Explanation {
 /** Explains a plan as text: lines of at most some 120 characters, no colours, ends with a line feed. */
 export function explainPlan(plan: Plan, positionOf: PositionOf): string {
   const { name, sections, notes } = explain(plan, positionOf);
-  const lines = [`Policy "${name}" (${plan.policy.path ?? "command line"}), digest ${plan.policy.sha256}`];
+  const path = escapeText(plan.policy.path ?? "command line");
+  const lines = [`Policy "${escapeText(name)}" (${path}), digest ${plan.policy.sha256}`];
   for (const section of sections) {
     lines.push("", `${section.title}:`);
     if (section.lines.length === 0) lines.push("  nothing");
     for (const { what, at, tools, beyond } of section.lines) {
       const by = tools === undefined ? "" : ` by ${tools.join(", ")}`;
-      lines.push(`  ${what}${by}${at === "" ? "" : `   [${at}]`}`);
-      if (beyond !== undefined) lines.push(`      ${beyond}`);
+      // A reason or the name of a folder is the text of whoever asks for the review.
+      lines.push(`  ${escapeText(what)}${by}${at === "" ? "" : `   [${escapeText(at)}]`}`);
+      if (beyond !== undefined) lines.push(`      ${escapeText(beyond)}`);
     }
   }
   lines.push("", "Keys:");
   const width = Math.max(...KEY_TABLE.map(({ title }) => title.length));
   for (const row of KEY_TABLE) lines.push(`  ${row.title.padEnd(width)}  ${describeKeys(row)}`);
-  if (notes.length > 0) lines.push("", "Mind:", ...notes.map((note) => `  ${note}`));
+  if (notes.length > 0) lines.push("", "Mind:", ...notes.map((note) => `  ${escapeText(note)}`));
   return lines.join("\n") + "\n";
 }
 

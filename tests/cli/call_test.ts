@@ -84,3 +84,16 @@ Deno.test("call keeps what it was given apart from source text", () =>
     const { line } = await callIn(project, 'x"});close();//', "{}", "--tool=echo");
     assert.equal(line.code, "tool_not_granted");
   }));
+
+Deno.test("call says beside its line how to grant the tool, or that there is none", () =>
+  withProject({ policy: { tools: ["echo"] }, agent: "" }, async ({ run }) => {
+    assert.match(
+      (await run({ args: ["call", "slow"] })).stderr,
+      /^fix: grant it with --tool=slow, or name a --policy\n$/,
+    );
+    assert.match(
+      (await run({ args: ["call", "ecko", "--tool=echo"] })).stderr,
+      /^fix: there is no tool "ecko"; .*echo\?/,
+    );
+    assert.equal((await run({ args: ["call", "slow", "--policy=agent.policy.jsonc"] })).stderr, "");
+  }));

@@ -85,6 +85,11 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
     HARNESS,
     ["lost tool: the tool readFile", "lost read: may no longer read src/** | src/example"],
   ],
+  "a pattern of the top that loses its slash": [
+    reading({ root: ".", include: ["/*.md"] }),
+    reading({ root: ".", include: ["*.md"] }),
+    ["gained read: may now read *.md instead of /*.md | 0/example.md"],
+  ],
   "a secret name spelled out": [
     reading({ root: ".", include: ["*.md"] }),
     reading({ root: ".", include: ["*.md", "/.env"] }),

@@ -81,3 +81,27 @@ Deno.test("explainJson() is JSON with the same sections and the key table", asyn
     assert.ok(json.sections.some(({ title }) => title === "May be spent"));
   });
 });
+
+Deno.test("explainPlan() lets no reason move the cursor, hide or start a line", async () => {
+  await withProject({}, async (dir) => {
+    const outside = await Deno.realPath(await Deno.makeTempDir());
+    try {
+      const reason = "fine\u001b[1A\u001b[2K\u202e\nMay be written:";
+      const { plan, loaded } = await compileIn(
+        dir,
+        JSON.stringify({
+          version: 1,
+          agent: "agent.ts",
+          tools: ["readFile"],
+          fs: { read: [{ root: outside }] },
+          unsafe: { outside: [{ root: outside, reason, expires: "2030-12-31" }] },
+        }),
+      );
+      const lines = explainPlan(plan, loaded.positionOf).split("\n");
+      assert.ok(lines.some((line) => line.includes("fine\\u{1b}[1A\\u{1b}[2K\\u{202e}\\nMay be written:")));
+      assert.ok(!lines.some((line) => /\p{Cc}|\p{Cf}/u.test(line)));
+    } finally {
+      await Deno.remove(outside, { recursive: true });
+    }
+  });
+});
