@@ -45,7 +45,6 @@
  */
 export { type LoadedPolicy, loadPolicy, type ParsedPolicy, parsePolicy } from "./src/policy/load.ts";
 export { type PolicyFlags, policyFromFlags } from "./src/policy/from_flags.ts";
-export type { Policy } from "./src/policy/schema.ts";
 export { PolicyError, type PolicyIssue } from "./src/policy/policy_error.ts";
 export {
   type CompiledPolicy,
@@ -71,18 +70,14 @@ export type {
   WriteRoot,
 } from "./src/plan/plan.ts";
 export { ISOLATIONS } from "./src/plan/plan.ts";
-export type { Key1Options } from "./src/plan/key1.ts";
 export { hostFlags } from "./src/plan/flags.ts";
 export { permissionSet } from "./src/plan/permission_set.ts";
 export { type Explained, explainJson, explainPlan, type Explanation, type PositionOf } from "./src/report/explain.ts";
 export { type FinishedRun, type NamedRun, runPolicy, type RunPolicyOptions } from "./src/launch/run_policy.ts";
-export type { Executed } from "./src/launch/execute.ts";
-export type { RunEnd } from "./src/launch/launch_options.ts";
 export type { SeenDenial, Verdict as RunVerdict } from "./src/launch/verdict.ts";
 export { type CallOptions, type CallReport, type CallResult, callTool } from "./src/launch/call_tool.ts";
-export { assertLocked, type Lock, writeLock } from "./src/policy/lock.ts";
+export { assertLocked, type Lock, type Lockable, writeLock } from "./src/policy/lock.ts";
 export { type Decision, type Gate, makeGate } from "./src/gate/decide.ts";
-export type { DenialCode } from "./src/authority/denial_codes.ts";
 export { KEY_TABLE, type KeyRow } from "./src/authority/keys.ts";
 export type { Request, Requirement, RequirementKind } from "./src/authority/requirement.ts";
 export { REQUIREMENT_KINDS } from "./src/authority/requirement.ts";
@@ -137,12 +132,14 @@ export type {
   Reply,
   ResolveRead,
   ResolveSend,
+  ResolveSpawn,
   ResolveWrite,
   SendOptions,
   SendPower,
   SourceEntry,
   SourceTarget,
   SourceText,
+  SpawnPower,
   Target,
   WritePower,
 } from "./src/tool/powers.ts";
@@ -165,3 +162,20 @@ export {
   TwokeyError,
   UsageError,
 } from "./src/errors.ts";
+export type { DenialCode } from "./src/authority/denial_codes.ts";
+export type { Executed } from "./src/launch/execute.ts";
+export type { RunEnd } from "./src/launch/launch_options.ts";
+export type { Key1Options } from "./src/plan/key1.ts";
+export type {
+  ArgumentRules,
+  CommandGrammar,
+  PlannedCommand,
+  ProcessPlan,
+  SandboxMode,
+  ValueKind,
+  WorkFolder,
+} from "./src/plan/process_plan.ts";
+export type { FileIdentity } from "./src/plan/program_setup.ts";
+export type { ProgramFact } from "./src/policy/program_fact.ts";
+export type { Policy } from "./src/policy/schema.ts";
+export type { CommandTarget, CommandWish, OutputText, SpawnOptions, SpawnResult } from "./src/tool/powers.ts";

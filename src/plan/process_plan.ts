@@ -73,6 +73,7 @@ export interface ProcessPlan {
   };
   /** UTF-8 bytes of one `process_output_stream` record's text, at most. */
   readonly chunkBytes: number;
+  /** Whether programs run confined by the system: always, where that is possible, or never. */
   readonly sandbox: SandboxMode;
   /** `host:port`s that confined programs may reach through the egress process; sorted. Empty: no network. */
   readonly egress: readonly string[];

@@ -6,8 +6,11 @@
 
 /** Numbers of a file that change when it is replaced or written. */
 export interface FileIdentity {
+  /** Number of the device that holds the file. */
   readonly dev: number;
+  /** Number of the file on its device. */
   readonly ino: number;
+  /** Bytes of the file. */
   readonly size: number;
   /** Milliseconds since the Unix epoch. */
   readonly mtimeMs: number;

@@ -56,6 +56,7 @@ export interface Drift {
 
 /** What a lock is made from. */
 export interface Lockable {
+  /** The compiled policy that the lock is of. */
   readonly plan: Plan;
   /** What each granted program was when it was looked at, by its name; absent where the plan grants none. */
   readonly programs?: Readonly<Record<string, ProgramFact>>;

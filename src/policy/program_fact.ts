@@ -14,6 +14,7 @@ export interface ProgramFact {
   readonly kind: "binary" | "script" | "other";
   /** Whether it would run as somebody else than its caller. */
   readonly setsUser: boolean;
+  /** Device, inode, size and time of the file when it was read. */
   readonly identity: FileIdentity;
 }
 

@@ -98,7 +98,9 @@ export interface Reply {
 /** A command that an agent wants to run, as its arguments name it. */
 export interface CommandWish {
   /** Name of a command of the policy. */
+  /** Name of the command in the policy. */
   readonly command: string;
+  /** Arguments as the agent gave them; the grammar of the command decides on each. */
   readonly args: readonly string[];
   /** Folder to start in; absent: the first one of the policy. */
   readonly cwd?: string;
@@ -146,8 +148,11 @@ export interface SpawnResult {
   readonly exitCode: number | null;
   /** Name of the signal. */
   readonly signal: string | null;
+  /** What the program wrote to standard output, as far as it was kept: untrusted. */
   readonly stdout: OutputText;
+  /** What the program wrote to standard error, as far as it was kept: untrusted. */
   readonly stderr: OutputText;
+  /** Milliseconds from the start of the program to its end. */
   readonly durationMs: number;
   /** Whether something that the program had started held its output when it ended, and was ended then. */
   readonly descendantsLeft: boolean;
