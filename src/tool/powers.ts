@@ -110,6 +110,7 @@ export interface CommandWish {
 
 /** A command made canonical. */
 export interface CommandTarget extends Target {
+  /** Name of the command in the policy. */
   readonly command: string;
   /** The arguments in the one form that the command's grammar gives them, without those that the host adds. */
   readonly args: readonly string[];
