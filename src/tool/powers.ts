@@ -98,7 +98,6 @@ export interface Reply {
 /** A command that an agent wants to run, as its arguments name it. */
 export interface CommandWish {
   /** Name of a command of the policy. */
-  /** Name of the command in the policy. */
   readonly command: string;
   /** Arguments as the agent gave them; the grammar of the command decides on each. */
   readonly args: readonly string[];
