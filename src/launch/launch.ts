@@ -11,6 +11,7 @@ import { concatBytes } from "../bytes.ts";
 import { AuditError, ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
+import { after } from "./after.ts";
 import { type ChannelPaths, type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
 import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
@@ -110,7 +111,7 @@ class Run {
   readonly #relay: Relay;
   readonly #words: HostWords = {};
   #audit: AuditWriter | undefined;
-  #leave: ReturnType<typeof setTimeout> | undefined;
+  #leave: (() => void) | undefined;
   #auditError: unknown;
 
   constructor(options: LaunchOptions) {
@@ -162,7 +163,7 @@ class Run {
   }
 
   close(): void {
-    clearTimeout(this.#leave);
+    this.#leave?.();
     this.#supervisor.stop();
     this.#kill();
     this.#audit?.close();
@@ -277,7 +278,7 @@ class Run {
       this.#answer("go\n");
     } else if (word === "end") {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
-      this.#leave = setTimeout(() => this.#kill(), LEAVE_MS);
+      this.#leave = after(LEAVE_MS, () => this.#kill());
     } else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
     else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
   }
@@ -297,9 +298,9 @@ class Run {
     const agent = this.#agent;
     if (agent === undefined) return undefined;
     // The host is gone, so the agent has nothing left to do; one that spins does not notice.
-    const grace = setTimeout(() => endProcess(agent), this.#words.end === undefined ? 0 : GRACE_MS);
+    const takeBack = after(this.#words.end === undefined ? 0 : GRACE_MS, () => endProcess(agent));
     const status = await agent.status;
-    clearTimeout(grace);
+    takeBack();
     return status;
   }
 
