@@ -51,7 +51,8 @@ export interface CallHost {
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
-  audit(value: Json, mode: AuditMode): Json | Promise<Json>;
+  /** What the log keeps of a value. `bytes` bounds its size as JSON text. */
+  audit(value: Json, mode: AuditMode, bytes: number): Json | Promise<Json>;
   record(body: RecordBody): void;
   recordAndWait(body: RecordBody): void;
   now(): number;
@@ -130,7 +131,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     type: "tool_call",
     call_id: callId,
     tool: name,
-    args: await auditArgs(host, tool, args),
+    args: await auditArgs(host, tool, { args, bytes: input.bytes }),
     arg_bytes: input.bytes,
     ...(prepared.request.requirements.length === 0
       ? {}
@@ -153,7 +154,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     type: "tool_result",
     call_id: callId,
     tool: name,
-    result: await host.audit(value as Json, tool.audit.result),
+    result: await host.audit(value as Json, tool.audit.result, bytes),
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
@@ -178,7 +179,7 @@ async function decided(
     call_id: callId,
     tool: tool.name,
     dry_run: true,
-    args: await auditArgs(host, tool, args),
+    args: await auditArgs(host, tool, { args, bytes: Infinity }),
     ...decision,
   });
   const text = JSON.stringify(decision);
@@ -295,11 +296,17 @@ function overResult({ budgets, totals }: CallHost, bytes: number): { name: strin
   return undefined;
 }
 
-async function auditArgs(host: CallHost, { audit }: Tool, args: JsonObject): Promise<Json> {
+interface KnownArgs {
+  readonly args: JsonObject;
+  readonly bytes: number;
+}
+
+async function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): Promise<Json> {
   const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
   const kept: Record<string, Json> = {};
   for (const [key, value] of Object.entries(args)) {
-    kept[key] = await host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop");
+    const shown = host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop", bytes);
+    kept[key] = shown instanceof Promise ? await shown : shown;
   }
   return kept;
 }

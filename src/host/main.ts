@@ -262,7 +262,10 @@ function makeCallHost(
     powers: (tool, call) => box.powers(tool, call),
     decide,
     note: (tool) => run.credentials.note(tool),
-    audit: (value, mode) => auditValue(value, boundedMode(value, mode), (text) => run.sha256(ENCODER.encode(text))),
+    audit: (value, mode, bytes) => {
+      const bounded = mode === "keep" && bytes > MAX_KEPT_BYTES ? boundedMode(value) : mode;
+      return auditValue(value, bounded, (text) => run.sha256(ENCODER.encode(text)));
+    },
     record: (body) => channel.send(body),
     recordAndWait: (body: RecordBody) => channel.sendAndWait(body),
     now: Date.now,
@@ -279,9 +282,9 @@ function loadTool({ tools }: HostParts, name: string): Promise<Tool> {
   return load();
 }
 
-function boundedMode(value: Json, mode: AuditMode): AuditMode {
-  if (mode !== "keep" || typeof value === "number" || typeof value === "boolean" || value === null) return mode;
-  return JSON.stringify(value).length > MAX_KEPT_BYTES ? "digest" : mode;
+/** A value that is a small part of something large is kept all the same. */
+function boundedMode(value: Json): AuditMode {
+  return JSON.stringify(value).length > MAX_KEPT_BYTES ? "digest" : "keep";
 }
 
 async function makeIsolate(

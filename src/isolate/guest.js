@@ -177,7 +177,8 @@ export function makeGuest(powers, start) {
     const copy = createObject(null);
     for (const key of ownKeys(input)) {
       if (typeof key === "symbol") throw new NotPlain(path, "a symbol key");
-      const at = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      const plain = !key.includes("/") && !key.includes("~");
+      const at = `${path}/${plain ? key : key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
       if (key === "__proto__") throw new NotPlain(at, "a key named __proto__");
       if (!key.isWellFormed()) throw new NotPlain(path, "a key with a lone surrogate");
       const descriptor = getOwnPropertyDescriptor(input, key);

@@ -10,6 +10,7 @@ import { AuditWriter, checkBody } from "../audit/writer.ts";
 import { concatBytes } from "../bytes.ts";
 import { AuditError, ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { after } from "./after.ts";
 import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
@@ -59,7 +60,7 @@ class Run {
   readonly #words: HostWords = {};
   readonly #groups: ChildGroups;
   #audit: AuditWriter | undefined;
-  #leave: ReturnType<typeof setTimeout> | undefined;
+  #leave: (() => void) | undefined;
   #auditError: unknown;
   #ended = false;
 
@@ -119,7 +120,7 @@ class Run {
   }
 
   close(): void {
-    clearTimeout(this.#leave);
+    this.#leave?.();
     this.#supervisor.stop();
     this.#kill();
     this.#groups.end();
@@ -237,7 +238,7 @@ class Run {
       this.#answer("go\n");
     } else if (word === "end") {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
-      this.#leave = setTimeout(() => this.#kill(), LEAVE_MS);
+      this.#leave = after(LEAVE_MS, () => this.#kill());
     } else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
     else if (word === "gone") this.#groups.gone(Number(body.pid));
@@ -276,9 +277,9 @@ class Run {
     const agent = this.#agent;
     if (agent === undefined) return undefined;
     // The host is gone, so the agent has nothing left to do; one that spins does not notice.
-    const grace = setTimeout(() => endProcess(agent), this.#words.end === undefined ? 0 : GRACE_MS);
+    const takeBack = after(this.#words.end === undefined ? 0 : GRACE_MS, () => endProcess(agent));
     const status = await agent.status;
-    clearTimeout(grace);
+    takeBack();
     return status;
   }
 

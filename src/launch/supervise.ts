@@ -5,6 +5,7 @@
  */
 import { OUTCOME_RECORD_TYPES, type RecordBody } from "../audit/record.ts";
 import type { Budgets } from "../plan/plan.ts";
+import { after } from "./after.ts";
 import { readUsage } from "./usage.ts";
 
 /** Between two looks at the clock and at the processes. */
@@ -32,14 +33,14 @@ export class Supervisor {
   readonly #startedMs = performance.now();
   readonly #onInterrupt = () => this.end("interrupted");
   readonly #onTerminate = () => this.end("terminated");
-  #timer: ReturnType<typeof setInterval> | undefined;
+  #takeBack: (() => void) | undefined;
   #looking = false;
   #reason: string | undefined;
   #hostReady = false;
 
   constructor(run: Supervised) {
     this.#run = run;
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+    this.#arm();
     Deno.addSignalListener("SIGINT", this.#onInterrupt);
     Deno.addSignalListener("SIGTERM", this.#onTerminate);
   }
@@ -78,10 +79,17 @@ export class Supervisor {
 
   /** Stops watching. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#takeBack?.();
+    this.#takeBack = undefined;
     Deno.removeSignalListener("SIGINT", this.#onInterrupt);
     Deno.removeSignalListener("SIGTERM", this.#onTerminate);
+  }
+
+  #arm(): void {
+    this.#takeBack = after(LOOK_MS, () => {
+      this.#arm();
+      this.#look();
+    });
   }
 
   async #look(): Promise<void> {
@@ -97,7 +105,7 @@ export class Supervisor {
     this.#looking = true;
     const usage = await readUsage(agentPid());
     this.#looking = false;
-    if (usage === undefined || this.#timer === undefined) return;
+    if (usage === undefined || this.#takeBack === undefined) return;
     if (usage.rssBytes > budgets.rssMb * 1_048_576) this.end("memory_rss_exceeded");
     else if (usage.cpuMs > budgets.cpuMs) this.end("cpu_exceeded");
   }

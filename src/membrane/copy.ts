@@ -34,8 +34,25 @@ export function copyIn(text: string): Copied {
   } catch {
     return refuse("", "not JSON");
   }
-  const refusal = checkPlain(value);
+  const refusal = isPlain(value, 1) ? undefined : checkPlain(value);
   return refusal === undefined ? { ok: true, value: value as Json } : { ok: false, refusal };
+}
+
+/**
+ * Whether parsed JSON may cross, for the many values that may: no paths are made, and the recursion ends where values
+ * may not be deeper. What does not pass goes through {@linkcode checkPlain}, which says why.
+ */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return true;
+  if (depth > MAX_DEPTH) return false;
+  if (Array.isArray(value)) return value.every((item) => isPlain(item, depth + 1));
+  for (const key of Object.keys(value)) {
+    if (key === "__proto__" || !key.isWellFormed()) return false;
+    if (!isPlain((value as Record<string, unknown>)[key], depth + 1)) return false;
+  }
+  return true;
 }
 
 /**
