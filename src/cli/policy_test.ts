@@ -65,12 +65,7 @@ async function runTests(loaded: LoadedPolicy, tests: readonly PolicyTest[]): Pro
 
 /** Mutants that no test notices. A mutant that the compiler refuses is no policy, and so needs no test. */
 async function survive(loaded: LoadedPolicy, tests: readonly PolicyTest[]): Promise<Mutant[]> {
-  const { tools = [], fs } = loaded.policy;
-  const others = Object.values(MANIFESTS)
-    .filter(({ name, authority }) =>
-      !tools.includes(name) && (authority.fs === undefined || (fs?.[authority.fs] ?? []).length > 0)
-    )
-    .map(({ name }) => name);
+  const others = await addable(loaded);
   const fsOf = (tool: string) => Object.hasOwn(MANIFESTS, tool) ? MANIFESTS[tool]?.authority.fs : undefined;
   const waiting = [...mutantsOf(loaded.policy, { others, fsOf })];
   const total = waiting.length;
@@ -86,6 +81,23 @@ async function survive(loaded: LoadedPolicy, tests: readonly PolicyTest[]): Prom
   await Promise.all(Array.from({ length: PARALLEL }, work));
   if (live) err(CLEAR_LINE);
   return survivors.toSorted((a, b) => a.at - b.at).map(({ mutant }) => mutant);
+}
+
+/** Tools that the policy could list without any other change: each of them alone still makes a policy. */
+async function addable(loaded: LoadedPolicy): Promise<string[]> {
+  const { policy } = loaded;
+  const tools = policy.tools ?? [];
+  const names = Object.keys(MANIFESTS).filter((name) => !tools.includes(name));
+  const compiles = await Promise.all(names.map(async (name) => {
+    try {
+      await compilePolicy({ ...loaded, policy: { ...policy, tools: [...tools, name] } });
+      return true;
+    } catch (error) {
+      if (error instanceof PolicyError) return false;
+      throw error;
+    }
+  }));
+  return names.filter((_, i) => compiles[i]);
 }
 
 async function isNoticed(loaded: LoadedPolicy, tests: readonly PolicyTest[]): Promise<boolean> {
