@@ -212,27 +212,36 @@ function compareIsolation(was: Isolation, is: Isolation): Change[] {
   return [{ kind, subject: "isolation", text: `isolation ${is} instead of ${was}`, rule: "/isolation" }];
 }
 
-/** What is accepted outside the project; a later last day is more, an earlier one less. */
+/** What an accepted risk is called. */
+const RISKS: Readonly<Record<UnsafeGrant["key"], (path: string) => string>> = {
+  outside: (path) => `the accepted root ${path} outside the project`,
+  interpreter: (path) => `the accepted command ${path}, which runs what it is told to`,
+  environment: (path) => `the accepted variable ${path}, which makes programs load code`,
+  unconfined: () => "programs without confinement",
+};
+
+/** What is accepted in spite of a refusal; a later last day is more, an earlier one less. */
 function compareUnsafe(was: readonly UnsafeGrant[], is: readonly UnsafeGrant[]): Change[] {
-  const text = ({ path, expires }: UnsafeGrant) =>
-    `the accepted root ${path} outside the project${expires === null ? "" : `, until ${expires}`}`;
-  const change = (kind: Change["kind"], words: string): Change => ({
+  const text = ({ key, path, expires }: UnsafeGrant) =>
+    `${RISKS[key](path)}${expires === null ? "" : `, until ${expires}`}`;
+  const change = (kind: Change["kind"], key: UnsafeGrant["key"], words: string): Change => ({
     kind,
     subject: "unsafe",
     text: words,
-    rule: "/unsafe/outside",
+    rule: `/unsafe/${key}`,
   });
-  const last = (grants: readonly UnsafeGrant[], path: string) =>
-    grants.filter((grant) => grant.path === path).map(({ expires }) => expires ?? "9999-12-31").toSorted().at(-1);
+  const last = (grants: readonly UnsafeGrant[], { key, path }: UnsafeGrant) =>
+    grants.filter((grant) => grant.key === key && grant.path === path)
+      .map(({ expires }) => expires ?? "9999-12-31").toSorted().at(-1);
   return [
     ...is.flatMap((grant) => {
-      const before = last(was, grant.path);
-      const now = last(is, grant.path) ?? "";
+      const before = last(was, grant);
+      const now = last(is, grant) ?? "";
       if (before === now) return [];
-      if (before === undefined || now > before) return [change("gained", text(grant))];
-      return [change("narrowed", `${text(grant)} instead of ${before}`)];
+      if (before === undefined || now > before) return [change("gained", grant.key, text(grant))];
+      return [change("narrowed", grant.key, `${text(grant)} instead of ${before}`)];
     }),
-    ...was.filter(({ path }) => last(is, path) === undefined).map((grant) => change("lost", text(grant))),
+    ...was.filter((grant) => last(is, grant) === undefined).map((grant) => change("lost", grant.key, text(grant))),
   ];
 }
 

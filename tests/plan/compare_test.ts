@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { comparePlans, covers } from "../../src/plan/compare.ts";
+import type { Plan, UnsafeGrant } from "../../src/plan/plan.ts";
 import { MANIFESTS } from "../policy/project.ts";
 import { linesOf, type Text, withComparer } from "./comparison.ts";
 
@@ -319,6 +320,24 @@ Deno.test("comparePlans() weighs what is accepted outside the project, and until
     } finally {
       await Deno.remove(outside);
     }
+  }));
+
+Deno.test("comparePlans() tells accepted risks apart by their kind, also where they name the same", () =>
+  withComparer(async ({ plan }) => {
+    const { plan: bare } = await plan(HARNESS);
+    const accepting = (...keys: UnsafeGrant["key"][]): Plan => ({
+      ...bare,
+      unsafe: keys.map((key) => ({ key, path: "node", reason: "needed for the build", expires: "2031-01-01" })),
+    });
+    assert.deepEqual(linesOf(comparePlans(accepting("outside"), accepting("outside", "interpreter"))), [
+      "gained unsafe: the accepted command node, which runs what it is told to, until 2031-01-01",
+    ]);
+    assert.deepEqual(linesOf(comparePlans(accepting("interpreter", "environment"), accepting("environment"))), [
+      "lost unsafe: the accepted command node, which runs what it is told to, until 2031-01-01",
+    ]);
+    const [change] = comparePlans(bare, accepting("unconfined"));
+    assert.equal(change?.text, "programs without confinement, until 2031-01-01");
+    assert.equal(change?.rule, "/unsafe/unconfined");
   }));
 
 Deno.test("comparePlans() never takes the agent's code for authority", () =>
