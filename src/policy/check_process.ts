@@ -95,16 +95,21 @@ function planCommand(
     const message = `Cannot run ${check.name(at)} ${quote(command.path)}: it is a name, and nothing is looked up`;
     const fix = `Write its real path, such as ${quote(`/usr/bin/${command.path}`)}`;
     check.refuse({ at, code: "policy_program_name", message, fix });
+    accepted.leave("interpreter", name);
     return [];
   }
   const fact = check.path(at, command.path);
-  if (fact === undefined) return [];
+  if (fact === undefined) {
+    accepted.leave("interpreter", name);
+    return [];
+  }
   const shown = `${check.name(at)} ${quote(command.path)}`;
   const program = check.facts.programs.get(at);
   if (fact.kind !== "file" || program === undefined || program.kind === "other") {
     const what = fact.kind === "missing" ? "it does not exist" : "it is no program that this system can start";
     const fix = "Write the real path of a program";
     check.refuse({ at, code: "policy_program_missing", message: `Cannot run ${shown}: ${what}`, fix });
+    accepted.leave("interpreter", name);
     return [];
   }
   if (program.setsUser) {
@@ -332,6 +337,11 @@ class Accepted {
     } else {
       this.#check.refuse({ at, code: "policy_unsafe_needed", message, fix: `Add to "unsafe": ${EXAMPLES[key](name)}` });
     }
+  }
+
+  /** Leaves an entry as it stands: what it is for was refused before anyone could say whether it is needed. */
+  leave(key: AcceptedKey, name: string): void {
+    for (const one of this.#entries) if (one.key === key && one.name === name) this.#used.add(one.at);
   }
 
   /** Every accepted risk; refuses entries that expired or that nothing needs. */

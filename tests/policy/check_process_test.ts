@@ -75,6 +75,15 @@ Deno.test("planProcess() refuses programs that run what they are told to, or tak
     assert.deepEqual(await codes(dir, { ...sh, unsafe: expired }), ["policy_unsafe_expired"]);
     const unused = { interpreter: [{ command: "cat", ...REASON }] };
     assert.deepEqual(await codes(dir, { ...block(), unsafe: unused }), ["policy_unsafe_unused"]);
+    // whether a refused program needs its entry is not known: the author is not told to remove it
+    await Deno.symlink(SH, `${dir}/linked`);
+    for (const path of ["sh", `${dir}/missing`, `${dir}/linked`]) {
+      const refused = await codes(dir, {
+        ...block({ commands: { run: { path } } }),
+        unsafe: { interpreter: [{ command: "run", ...REASON }] },
+      });
+      assert.deepEqual([refused.length, refused.includes("policy_unsafe_unused")], [1, false], `${path}: ${refused}`);
+    }
   }));
 
 Deno.test("planProcess() refuses what is no fixed program", () =>
