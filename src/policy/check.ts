@@ -53,6 +53,13 @@ export class Check {
     return `"${this.loaded.nameOf(at)}"`;
   }
 
+  /** The fix of authority at a pointer that no granted tool can use, in the words of where it was granted. */
+  removeOrGrant(at: string, users: readonly ToolManifest[]): string {
+    if (users.length === 0) return "Remove it";
+    if (this.loaded.isOperators(at)) return `Add ${users.map(({ name }) => `--tool=${name}`).join(" or ")}`;
+    return `Remove it, or add one of these to "tools": ${users.map(({ name }) => quote(name)).join(", ")}`;
+  }
+
   portable(path: string): PortablePath {
     return portable(path, this.facts.places);
   }

@@ -23,12 +23,11 @@ export function planGitHub(check: Check): Plan["github"] {
   }
   if (readers.length === 0) {
     const all = Object.values(check.manifests).filter(({ authority }) => authority.service === "github");
-    const names = all.map(({ name }) => quote(name)).join(", ");
     check.refuse({
       at: "/github",
       code: "policy_unused_authority",
       message: `Cannot grant ${check.name("/github")}: no granted tool reads a repository`,
-      fix: names === "" ? "Remove it" : `Remove it, or add one of these to "tools": ${names}`,
+      fix: check.removeOrGrant("/github", all),
     });
   }
   const seen = new Set<string>();

@@ -74,9 +74,8 @@ function checkUse(check: Check, process: ProcessPolicy | undefined): void {
     }
   } else if (users.length === 0) {
     const all = Object.values(check.manifests).filter(({ authority }) => authority.process === true);
-    const names = all.map(({ name }) => quote(name)).join(", ");
     const message = `Cannot grant ${check.name("/process")}: no granted tool starts programs`;
-    const fix = names === "" ? "Remove it" : `Remove it, or add one of these to "tools": ${names}`;
+    const fix = check.removeOrGrant("/process", all);
     check.refuse({ at: "/process", code: "policy_unused_authority", message, fix });
   }
 }

@@ -87,12 +87,11 @@ function checkUse(check: Check): void {
   const { policy } = check.loaded;
   const granted = check.granted();
   const unused = (at: string, what: string, candidates: readonly ToolManifest[]): void => {
-    const names = candidates.map(({ name }) => quote(name)).join(", ");
     check.refuse({
       at,
       code: "policy_unused_authority",
       message: `Cannot grant ${check.name(at)}: no granted tool ${what}`,
-      fix: names === "" ? "Remove it" : `Remove it, or add one of these to "tools": ${names}`,
+      fix: check.removeOrGrant(at, candidates),
     });
   };
   const all = Object.values(check.manifests);

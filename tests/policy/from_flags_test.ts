@@ -54,6 +54,23 @@ Deno.test("policyFromFlags() lets the operator name a root outside the project o
   }
 });
 
+Deno.test("compileLoaded() names the flags that would use what other flags grant for nothing", () =>
+  withProject({}, async (dir) => {
+    const users = (flag: string): Readonly<Record<string, readonly string[]>> => ({ [flag]: ["."] });
+    for (const [flag, family] of Object.entries({ fsRead: "--tool=readFile", fsWrite: "--tool=writeArtifact" })) {
+      await assert.rejects(
+        policyFromFlags(users(flag), dir).then((loaded) => compileLoaded(loaded, OPTIONS)),
+        (error: Error) => {
+          assert.ok(error instanceof PolicyError);
+          const [issue] = error.issues;
+          assert.equal(issue?.code, "policy_unused_authority");
+          assert.match(issue.fix, new RegExp(`^Add (--tool=\\w+ or )*${family}$`));
+          return true;
+        },
+      );
+    }
+  }));
+
 Deno.test("policyFromFlags() grants nothing without flags", async () => {
   await withProject({}, async (dir) => {
     const { plan } = await compileLoaded(await policyFromFlags({}, dir), OPTIONS);
