@@ -134,7 +134,8 @@ export const processBlock = v.strictObject({
   )),
 });
 
-const accepted = {
+/** What every accepted risk says of itself. */
+export const accepted = {
   reason: v.pipe(
     v.string(),
     v.minLength(10),

@@ -11,7 +11,7 @@ import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
 import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
 import { type Budgets, ISOLATIONS } from "../plan/plan.ts";
 import type { OutputOf } from "../tool/define.ts";
-import { processBlock, processUnsafe } from "./process_schema.ts";
+import { accepted, processBlock, processUnsafe } from "./process_schema.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
@@ -190,17 +190,7 @@ const unsafe = v.strictObject({
   outside: v.optional(v.pipe(
     v.array(v.strictObject({
       root: v.pipe(path, v.description("The root outside the project that this entry accepts, or a folder above it")),
-      reason: v.pipe(
-        v.string(),
-        v.minLength(10),
-        v.maxLength(500),
-        v.description("Why it is needed, for the reviewer: 10 to 500 characters"),
-      ),
-      expires: v.pipe(
-        v.string(),
-        v.regex(/^\d{4}-\d{2}-\d{2}$/, "a date, YYYY-MM-DD"),
-        v.description("The last day it holds, YYYY-MM-DD; the compiler refuses it afterwards"),
-      ),
+      ...accepted,
     })),
     v.maxLength(64),
     v.description("Roots outside the project that the author accepts"),
