@@ -5,6 +5,8 @@
  * @module
  */
 import { isInside } from "../authority/path.ts";
+import { isSecretVariable } from "../authority/variables.ts";
+import type { WrapperSpec } from "./wrapper.ts";
 
 /** Bytes of `/tmp` inside, which is memory. */
 const TMP_BYTES = 268_435_456;
@@ -64,13 +66,21 @@ export interface ConfineForm {
   readonly inFront: boolean;
 }
 
-/** The program and the first arguments of a wrapper that confines. */
-export function confinedCommand(form: ConfineForm, spec: ConfineSpec): { path: string; fixed: readonly string[] } {
+/** Variables that a shell adds on its way. */
+const SHELL_VARIABLES = ["OLDPWD", "SHLVL", "_"];
+
+/**
+ * What a wrapper that confines starts. Its environment is that of the helpers, outside of the confinement: only what
+ * goes by a secret's name is in it, because everybody on the machine can read arguments; nothing that loads code.
+ */
+export function confinedCommand(form: ConfineForm, spec: ConfineSpec): WrapperSpec {
   const { tools, inFront } = form;
   const confined = [...bwrapArgs(form, spec), "--", ...insideCommand(form, spec)];
-  if (!inFront || tools.unshare === undefined) return { path: tools.bwrap, fixed: confined };
+  const env = Object.fromEntries(Object.entries(spec.env).filter(([name]) => isSecretVariable(name)));
+  if (!inFront || tools.unshare === undefined) return { path: tools.bwrap, fixed: confined, env };
   return {
     path: tools.unshare,
+    env,
     fixed: ["--user", "--map-current-user", "--pid", "--fork", "--kill-child=KILL", "--", tools.bwrap, ...confined],
   };
 }
@@ -83,7 +93,9 @@ export function hostNamespace({ tools, uid, inFront }: ConfineForm): readonly st
 }
 
 function bwrapArgs({ layout, uid, gid }: ConfineForm, spec: ConfineSpec): string[] {
-  const env = { PATH: "/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", ...proxyEnv(spec), ...spec.env };
+  const all = { PATH: "/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", ...proxyEnv(spec), ...spec.env };
+  const shown = Object.entries(all).filter(([name]) => !isSecretVariable(name));
+  const hasSecrets = shown.length < Object.keys(all).length;
   return [
     "--unshare-user",
     "--uid",
@@ -92,8 +104,8 @@ function bwrapArgs({ layout, uid, gid }: ConfineForm, spec: ConfineSpec): string
     String(gid),
     ...["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
     ...["--disable-userns", "--cap-drop", "ALL", "--die-with-parent", "--new-session", "--hostname", "sandbox"],
-    "--clearenv",
-    ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...(hasSecrets ? SHELL_VARIABLES.flatMap((name) => ["--unsetenv", name]) : ["--clearenv"]),
+    ...shown.flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--ro-bind", "/usr", "/usr"],
     ...Object.entries(layout.links).flatMap(([path, target]) =>
       target === null ? ["--ro-bind", path, path] : ["--symlink", target, path]

@@ -74,7 +74,7 @@ async function probe(
 ): Promise<string | undefined> {
   const spec = specOf({ plan, places }, process, { program: "/usr/bin/true", env: {}, withWords: false });
   const path = `${dir}/probe-${form.inFront ? "front" : "plain"}`;
-  await writeWrapper(path, { ...confinedCommand(form, spec), env: {} });
+  await writeWrapper(path, confinedCommand(form, spec));
   const [program = "", ...prefix] = hostNamespace(form);
   const runs = [tryRun(path, []), ...(program === "" ? [] : [tryRun(program, [...prefix, "/usr/bin/true"])])];
   const [failed] = (await Promise.all(runs)).filter((result) => result !== undefined);

@@ -170,7 +170,7 @@ async function writeStarts(request: StartRequest, writing: Writing): Promise<Pro
     const env = programEnv(command.args, process, { places, passed });
     const confine = async (file: string, withWords: boolean): Promise<string> => {
       const spec = { ...specOf({ plan, places }, process, { program: path, env, withWords }), egressSocket };
-      await writeWrapper(file, { ...confinedCommand(found.form, spec), env: {} });
+      await writeWrapper(file, confinedCommand(found.form, spec));
       return file;
     };
     const run = await confine(`${dir}/${name}`, false);

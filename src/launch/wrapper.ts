@@ -63,9 +63,11 @@ export function elfWrapper({ path, fixed, env }: WrapperSpec): Uint8Array<ArrayB
   return bytes;
 }
 
-/** Makes a wrapper as a script for `shell`: `/bin/dash`, or `/bin/bash -p`. Its own environment is passed on. */
-export function scriptWrapper(shell: string, { path, fixed }: Pick<WrapperSpec, "path" | "fixed">): string {
-  return `#!${shell}\nexec ${[path, ...fixed].map(quote).join(" ")} "$@"\n`;
+/** Makes a wrapper as a script for `shell`: `/bin/dash`, or `/bin/bash -p`. It adds to the environment that it is given. */
+export function scriptWrapper(shell: string, { path, fixed, env }: WrapperSpec): string {
+  const variables = env === "pass" ? [] : Object.entries(env);
+  const exports = variables.map(([name, value]) => `export ${quote(`${name}=${value}`)}\n`).join("");
+  return `#!${shell}\n${exports}exec ${[path, ...fixed].map(quote).join(" ")} "$@"\n`;
 }
 
 function quote(word: string): string {

@@ -77,6 +77,24 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
+Deno.test("a confined program gets a secret of the caller, and no process has it among its arguments", async () => {
+  if (!await canConfine()) return;
+  await withProject({
+    agent: callerOf([
+      shell(
+        "test \"$DEPLOY_TOKEN\" = hunter2-hunter2 && echo same; cat /proc/*/cmdline | tr '\\0' ' '; env -u DEPLOY_TOKEN",
+      ),
+    ]),
+    policy: policyOf({ env: { pass: ["DEPLOY_TOKEN"] } }),
+  }, async (project) => {
+    const { events, stderr } = await eventsOf(project, { env: { DEPLOY_TOKEN: "hunter2-hunter2" } });
+    const text = String(events[0]?.stdout);
+    assert.ok(text.startsWith("same\n") && text.includes("bwrap"), text + stderr);
+    assert.ok(!text.includes("--setenv DEPLOY_TOKEN"), text);
+    assert.doesNotMatch(text, /^(?:SHLVL|OLDPWD|_)=/m);
+  });
+});
+
 Deno.test("nothing of a confined program outlives its call, its run, or a launcher that was killed", async () => {
   if (!await canConfine()) return;
   const daemon = (n: number) => `setsid sh -c "trap '' TERM HUP; exec sleep ${n}" >/dev/null 2>&1 & sleep 0.2`;

@@ -67,6 +67,16 @@ Deno.test("confinedCommand() adds a way out, or chosen variables, only where the
   assert.ok(joined({}, { inFront: false }).startsWith("/usr/bin/bwrap "));
 });
 
+Deno.test("confinedCommand() puts no value of a secret's variable among the arguments, and no other into its environment", () => {
+  const variables = { GITHUB_TOKEN: "hunter2hunter2", LD_PRELOAD: "/project/x.so", A: "1" };
+  const { fixed, env } = confinedCommand(FORM, { ...SPEC, env: variables });
+  assert.deepEqual(env, { GITHUB_TOKEN: "hunter2hunter2" });
+  const text = fixed.join(" ");
+  assert.ok(!text.includes("hunter2") && !fixed.includes("--clearenv"), text);
+  assert.ok(text.includes("--setenv A 1") && text.includes("--setenv LD_PRELOAD /project/x.so"));
+  assert.deepEqual(confinedCommand(FORM, SPEC).env, {});
+});
+
 Deno.test("hostNamespace() needs no user namespace for root, and is nothing where unshare does not work", () => {
   assert.ok(!hostNamespace({ ...FORM, uid: 0 }).includes("--user"));
   assert.ok(hostNamespace(FORM).includes("--user"));

@@ -74,9 +74,16 @@ Deno.test("scriptWrapper() quotes every word and passes every argument on", () =
   withDir(async (dir) => {
     const path = `${dir}/w`;
     const fixed = ["<%s>\\0", "it's", "$(id)", "a b", "\n"];
-    await Deno.writeTextFile(path, scriptWrapper("/bin/sh", { path: "/usr/bin/printf", fixed }), { mode: 0o500 });
+    await Deno.writeTextFile(path, scriptWrapper("/bin/sh", { path: "/usr/bin/printf", fixed, env: "pass" }), {
+      mode: 0o500,
+    });
     const words = [...fixed.slice(1), ...HOSTILE];
     assert.equal((await run(path, HOSTILE)).stdout, words.map((word) => `<${word}>\0`).join(""));
-    assert.throws(() => scriptWrapper("/bin/sh", { path: "/x\0", fixed: [] }), { code: "bug_wrapper" });
+    const secret = `${dir}/s`;
+    const env = { A_TOKEN: "it's $(id)\n" };
+    const text = scriptWrapper("/bin/sh", { path: "/usr/bin/printenv", fixed: ["A_TOKEN"], env });
+    await Deno.writeTextFile(secret, text, { mode: 0o500 });
+    assert.equal((await run(secret, [])).stdout, `${env.A_TOKEN}\n`);
+    assert.throws(() => scriptWrapper("/bin/sh", { path: "/x\0", fixed: [], env: "pass" }), { code: "bug_wrapper" });
     assert.throws(() => elfWrapper({ path: "/x", fixed: ["a\0"], env: {} }), { code: "bug_wrapper" });
   }));
