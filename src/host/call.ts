@@ -51,8 +51,12 @@ export interface CallHost {
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
-  /** What the log keeps of a value. `bytes` bounds its size as JSON text. */
-  audit(value: Json, mode: AuditMode, bytes: number): Json | Promise<Json>;
+  /** What the log keeps of a value. `bytes` bounds its size as JSON text; `printed` is that text, where it is at hand. */
+  audit(
+    value: Json,
+    mode: AuditMode,
+    text: { readonly bytes: number; readonly printed?: string },
+  ): Json | Promise<Json>;
   record(body: RecordBody): void;
   recordAndWait(body: RecordBody): void;
   now(): number;
@@ -154,7 +158,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     type: "tool_result",
     call_id: callId,
     tool: name,
-    result: await host.audit(value as Json, tool.audit.result, bytes),
+    result: await host.audit(value as Json, tool.audit.result, { bytes, printed: text }),
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
@@ -305,7 +309,7 @@ async function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: Known
   const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
   const kept: Record<string, Json> = {};
   for (const [key, value] of Object.entries(args)) {
-    const shown = host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop", bytes);
+    const shown = host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop", { bytes });
     kept[key] = shown instanceof Promise ? await shown : shown;
   }
   return kept;

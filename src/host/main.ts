@@ -262,9 +262,9 @@ function makeCallHost(
     powers: (tool, call) => box.powers(tool, call),
     decide,
     note: (tool) => run.credentials.note(tool),
-    audit: (value, mode, bytes) => {
+    audit: (value, mode, { bytes, printed }) => {
       const bounded = mode === "keep" && bytes > MAX_KEPT_BYTES ? boundedMode(value) : mode;
-      return auditValue(value, bounded, (text) => run.sha256(ENCODER.encode(text)));
+      return auditValue(value, bounded, { sha256: (text) => run.sha256(ENCODER.encode(text)), printed });
     },
     record: (body) => channel.send(body),
     recordAndWait: (body: RecordBody) => channel.sendAndWait(body),
