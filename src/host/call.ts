@@ -44,8 +44,8 @@ export interface CallHost {
   readonly dryRun: boolean;
   /** Deadline of a granted tool in milliseconds; `undefined` for a name that is not granted. */
   timeoutMs(name: string): number | undefined;
-  /** Loads a granted tool. */
-  tool(name: string): Promise<Tool>;
+  /** A granted tool; a promise until it was loaded. */
+  tool(name: string): Tool | Promise<Tool>;
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
@@ -109,8 +109,10 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: "/tools" });
   const args = copyArgs(host, input);
 
-  const tool = await host.tool(name);
-  const prepared = await prepare(tool, args, host.resolver(tool));
+  const loaded = host.tool(name);
+  const tool = loaded instanceof Promise ? await loaded : loaded;
+  const made = prepare(tool, args, host.resolver(tool));
+  const prepared = made instanceof Promise ? await made : made;
   const rules = gate(host, tool, prepared);
   if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
 
@@ -215,11 +217,15 @@ function copyArgs(host: CallHost, { name, args, bytes }: CallInput): JsonObject 
   return copied.value;
 }
 
-async function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Promise<Prepared> {
-  try {
-    return await tool.prepare(args, resolver);
-  } catch (error) {
+function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Prepared | Promise<Prepared> {
+  const failed = (error: unknown): never => {
     throw classify(tool.name, error, { phase: "prepare" });
+  };
+  try {
+    const made = tool.prepare(args, resolver);
+    return made instanceof Promise ? made.catch(failed) : made;
+  } catch (error) {
+    return failed(error);
   }
 }
 
@@ -273,7 +279,8 @@ async function invoke(
     controller.abort(message);
   });
   try {
-    return await Promise.race([tool.invoke(prepared, host.powers(tool, context)), late.promise]);
+    const value = tool.invoke(prepared, host.powers(tool, context));
+    return value instanceof Promise ? await Promise.race([value, late.promise]) : value;
   } catch (error) {
     throw classify(tool.name, error, { duration_ms: host.now() - started, ...notes });
   } finally {

@@ -248,15 +248,20 @@ function makeCallHost(
 ): CallHost {
   const { plan, places } = run;
   const decide = hostParts.makeGate(plan, places);
-  const tools = new Map<string, Promise<Tool>>();
+  const tools = new Map<string, Tool | Promise<Tool>>();
   return {
     budgets: plan.budgets,
     dryRun,
     timeoutMs: (name) => Object.hasOwn(plan.tools, name) ? plan.tools[name]?.timeoutMs : undefined,
     tool: (name) => {
-      const known = tools.get(name) ?? loadTool(hostParts, name);
-      tools.set(name, known);
-      return known;
+      const known = tools.get(name);
+      if (known !== undefined) return known;
+      const loading = loadTool(hostParts, name).then((tool) => {
+        tools.set(name, tool);
+        return tool;
+      });
+      tools.set(name, loading);
+      return loading;
     },
     resolver: (tool) => box.resolver(tool),
     powers: (tool, call) => box.powers(tool, call),
