@@ -133,11 +133,12 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     note: (fields) => void Object.assign(notes, fields),
     noteTimeout: (fields) => void Object.assign(late, fields),
   };
+  const shownArgs = auditArgs(host, tool, { args, bytes: input.bytes });
   const body: RecordBody = {
     type: "tool_call",
     call_id: callId,
     tool: name,
-    args: await auditArgs(host, tool, { args, bytes: input.bytes }),
+    args: shownArgs instanceof Promise ? await shownArgs : shownArgs,
     arg_bytes: input.bytes,
     ...(prepared.request.requirements.length === 0
       ? {}
@@ -156,11 +157,12 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
+  const shownResult = host.audit(value as Json, tool.audit.result, { bytes, printed: text });
   host.record({
     type: "tool_result",
     call_id: callId,
     tool: name,
-    result: await host.audit(value as Json, tool.audit.result, { bytes, printed: text }),
+    result: shownResult instanceof Promise ? await shownResult : shownResult,
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
@@ -312,14 +314,16 @@ interface KnownArgs {
   readonly bytes: number;
 }
 
-async function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): Promise<Json> {
+function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): JsonObject | Promise<JsonObject> {
   const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
-  const kept: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(args)) {
-    const shown = host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop", { bytes });
-    kept[key] = shown instanceof Promise ? await shown : shown;
-  }
-  return kept;
+  const entries = Object.entries(args).map(([key, value]) => {
+    const mode = (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop";
+    return [key, host.audit(value, mode, { bytes })] as const;
+  });
+  const isKnown = (entry: readonly [string, Json | Promise<Json>]): entry is readonly [string, Json] =>
+    !(entry[1] instanceof Promise);
+  if (entries.every(isKnown)) return Object.fromEntries(entries);
+  return Promise.all(entries.map(async ([key, shown]) => [key, await shown] as const)).then(Object.fromEntries);
 }
 
 /** Turns what a tool threw into the end of its call; what must stop the run passes through. */
