@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { writesFiles } from "../authority/file_access.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import { EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { suggest } from "../gate/suggest.ts";
@@ -69,7 +70,7 @@ function changeFor({ plan, places }: CompiledPolicy, tool: string, decision: Cal
   if (decision.decision === "allow") {
     if (target === null || !target.startsWith("/")) return `remove "${tool}" from "tools"`;
     const relative = withoutProject(target, places.project);
-    const kind = plan.tools[tool]?.fs === "write" ? "filesystem.write" : "filesystem.read";
+    const kind = writesFiles(plan.tools[tool]?.fs) ? "filesystem.write" : "filesystem.read";
     if (relative === target) return `remove "${tool}" from "tools"`;
     return `"gate": { "deny": [{ "kind": "${kind}", "match": ${JSON.stringify(`/${relative}`)} }] }`;
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readsFiles, writesFiles } from "../authority/file_access.ts";
 import { makeGlobs } from "../authority/glob.ts";
 import { isNamed, makeNameFinder, type NameFinder } from "../authority/names.ts";
 import { foldPath, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
@@ -75,7 +76,7 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
 
   return {
     read(tool, path) {
-      if (tool.fs !== "read") return { code: "fs_read_path_not_admitted", rule: null };
+      if (!readsFiles(tool.fs)) return { code: "fs_read_path_not_admitted", rule: null };
       const before = known.get(path);
       if (before !== undefined) return before;
       const verdict = decideRead(path);
@@ -85,7 +86,7 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
 
     write(tool, path) {
       if (writers.size === 0) return { code: "artifact_root_not_configured", rule: null };
-      if (tool.fs !== "write" || !isNormal(path)) return { code: "artifact_path_not_admitted", rule: null };
+      if (!writesFiles(tool.fs) || !isNormal(path)) return { code: "artifact_path_not_admitted", rule: null };
       let granting: { readonly root: string; readonly rule: string } | undefined;
       if (isBelow(protectedPlaces, path)) return { code: "protected_path", rule: null };
       for (const folder of upwards(path)) {

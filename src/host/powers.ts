@@ -29,7 +29,7 @@ export async function loadParts(
 ): Promise<Parts> {
   const { plan } = run;
   const [source, artifacts, network, programs] = await Promise.all([
-    plan.fs.read.length === 0 ? undefined : import("./source.ts").then(({ collectSource }) => collectSource(run)),
+    needsSource(plan) ? import("./source.ts").then(({ collectSource }) => collectSource(run)) : undefined,
     needsArtifacts(plan) ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run)) : undefined,
     needsNetwork(plan)
       ? import("./network.ts").then(({ makeNetwork }) => makeNetwork(run, caPem === undefined ? {} : { caPem }))
@@ -40,8 +40,12 @@ export async function loadParts(
   return { source, artifacts, network, programs };
 }
 
+function needsSource(plan: Plan): boolean {
+  return Object.values(plan.tools).some(({ fs }) => fs === "read");
+}
+
 function needsArtifacts(plan: Plan): boolean {
-  return plan.fs.write.length > 0;
+  return Object.values(plan.tools).some(({ fs }) => fs === "write");
 }
 
 function needsNetwork(plan: Plan): boolean {

@@ -5,6 +5,7 @@
  * @module
  */
 import type { JsonObject } from "../json.ts";
+import type { FileAccess } from "../authority/file_access.ts";
 import type { RequirementKind } from "../authority/requirement.ts";
 import type { CredentialSpec, Endpoint } from "../tool/define.ts";
 import type { ProcessPlan } from "./process_plan.ts";
@@ -50,8 +51,8 @@ export interface PlannedTool {
   readonly family: string;
   /** SHA-256 of the tool's manifest. */
   readonly manifest: string;
-  /** Which roots the tool's manifest says it needs; absent: none, and the gate denies it every path. */
-  readonly fs?: "read" | "write";
+  /** What the tool's manifest says it does with files; absent: nothing, and the gate denies it every path. */
+  readonly fs?: FileAccess;
   /** Whether the tool starts programs; absent: the gate denies it every command. */
   readonly process?: true;
   /** Deadline of one call, in milliseconds, retries included. */

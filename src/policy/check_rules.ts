@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readsFiles, writesFiles } from "../authority/file_access.ts";
 import { DENIAL_CODES, isDenialCode } from "../authority/denial_codes.ts";
 import { globProblem } from "../authority/glob.ts";
 import { nearest } from "../authority/nearest.ts";
@@ -114,8 +115,8 @@ function stripScheme({ kind, match }: PolicyGateRule): string {
 }
 
 function canNeed({ authority }: ToolManifest, kind: RequirementKind): boolean {
-  if (kind === "filesystem.read") return authority.fs === "read";
-  if (kind === "filesystem.write") return authority.fs === "write";
+  if (kind === "filesystem.read") return readsFiles(authority.fs);
+  if (kind === "filesystem.write") return writesFiles(authority.fs);
   if (kind === "command.execute") return authority.process === true;
   return kind === "network" && authority.endpoints !== undefined;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readsFiles, rootsNeeded, writesFiles } from "../authority/file_access.ts";
 import { nearest } from "../authority/nearest.ts";
 import { canonicalHost } from "../authority/host.ts";
 import type { Budgets, PlannedTool } from "../plan/plan.ts";
@@ -65,11 +66,12 @@ export function refuseUnknown(check: Check, at: string, name: string): void {
 
 function checkAuthority(check: Check, at: string, { name, authority }: ToolManifest): void {
   const { policy } = check.loaded;
-  if (authority.fs !== undefined && (policy.fs?.[authority.fs] ?? []).length === 0) {
-    const fix = authority.fs === "read"
+  for (const need of rootsNeeded(authority.fs)) {
+    if ((policy.fs?.[need] ?? []).length > 0) continue;
+    const fix = need === "read"
       ? 'Add "fs": { "read": [{ "root": "." }] }, or remove the tool'
       : 'Add "fs": { "write": [{ "root": "out" }] }, or remove the tool';
-    const message = `Cannot grant ${quote(name)}: the policy has no "fs.${authority.fs}" for it`;
+    const message = `Cannot grant ${quote(name)}: the policy has no "fs.${need}" for it`;
     check.refuse({ at, code: "policy_tool_without_authority", message, fix });
   }
   for (const [endpoint, { url }] of Object.entries(authority.endpoints ?? {})) {
@@ -80,6 +82,11 @@ function checkAuthority(check: Check, at: string, { name, authority }: ToolManif
       check.refuse({ at, code: "policy_bad_host", message, fix: "Name one host in the tool's definition" });
     }
   }
+}
+
+/** Whether a tool uses the roots of one kind. */
+function uses(need: "read" | "write"): (manifest: ToolManifest) => boolean {
+  return ({ authority }) => need === "read" ? readsFiles(authority.fs) : writesFiles(authority.fs);
 }
 
 /** Refuses authority that no granted tool can use: it would be granted for nothing, or a tool was forgotten. */
@@ -96,16 +103,19 @@ function checkUse(check: Check): void {
   };
   const all = Object.values(check.manifests);
   for (const need of ["read", "write"] as const) {
-    if ((policy.fs?.[need] ?? []).length > 0 && !granted.some(({ authority }) => authority.fs === need)) {
+    if ((policy.fs?.[need] ?? []).length > 0 && !granted.some(uses(need))) {
       unused(
         `/fs/${need}`,
         need === "read" ? "reads files" : "writes files",
-        all.filter((m) => m.authority.fs === need),
+        all.filter(uses(need)),
       );
     }
   }
-  const writers = granted.filter(({ authority }) => authority.fs === "write");
-  if ((policy.fs?.write ?? []).length > 1 && writers.length > 0 && writers.every(({ family }) => family === "fs")) {
+  const writers = granted.filter(uses("write"));
+  if (
+    (policy.fs?.write ?? []).length > 1 && writers.length > 0 &&
+    !writers.some(({ authority }) => authority.fs === "edit")
+  ) {
     unused("/fs/write/1", "writes below a second root", []);
   }
   if (Object.keys(policy.network ?? {}).length > 0 && !granted.some(({ authority }) => authority.endpoints)) {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { type FileAccess, readsFiles, writesFiles } from "../authority/file_access.ts";
 import type { Policy } from "./schema.ts";
 
 /** A changed policy. */
@@ -20,7 +21,7 @@ export interface MutantTools {
   /** Tools that the policy could grant and does not. */
   readonly others: readonly string[];
   /** Which roots a tool needs. */
-  fsOf(tool: string): "read" | "write" | undefined;
+  fsOf(tool: string): FileAccess | undefined;
 }
 
 /** Every mutant of a policy, in the order of its lines. */
@@ -55,17 +56,19 @@ function ofTools(policy: Policy, { others, fsOf }: MutantTools): Mutant[] {
 /** A tool goes with the roots and the rules that no other tool needs: without it they would be no policy. */
 function withoutTool(policy: Policy, tool: string, fsOf: MutantTools["fsOf"]): Policy {
   const tools = (policy.tools ?? []).filter((name) => name !== tool);
-  const kind = fsOf(tool);
-  const isLast = kind !== undefined && !tools.some((name) => fsOf(name) === kind);
+  const lost = (["read", "write"] as const).filter((kind) => {
+    const uses = kind === "read" ? readsFiles : writesFiles;
+    return uses(fsOf(tool)) && !tools.some((name) => uses(fsOf(name)));
+  });
   const { fs, gate, ...rest } = policy;
   const { read, write } = fs ?? {};
   const kept = {
-    ...(read === undefined || (isLast && kind === "read") ? {} : { read }),
-    ...(write === undefined || (isLast && kind === "write") ? {} : { write }),
+    ...(read === undefined || lost.includes("read") ? {} : { read }),
+    ...(write === undefined || lost.includes("write") ? {} : { write }),
   };
   const rulesOf = (effect: "deny" | "ask") =>
     (gate?.[effect] ?? []).flatMap((rule) => {
-      if (isLast && rule.kind === `filesystem.${kind}`) return [];
+      if (lost.some((kind) => rule.kind === `filesystem.${kind}`)) return [];
       if (rule.tools === undefined || !rule.tools.includes(tool)) return [rule];
       const left = rule.tools.filter((name) => name !== tool);
       return left.length === 0 ? [] : [{ ...rule, tools: left }];

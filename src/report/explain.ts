@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { readsFiles, writesFiles } from "../authority/file_access.ts";
 import { describeKeys, KEY_TABLE, maybeKeyRow } from "../authority/keys.ts";
 import type { Position } from "../errors.ts";
 import { type JsonObject, pointerPart } from "../json.ts";
@@ -108,7 +109,7 @@ function explainTools(plan: Plan, at: At): Explained[] {
 }
 
 function explainReads(plan: Plan, at: At): Explained[] {
-  const tools = namesOf(plan, ({ fs }) => fs === "read");
+  const tools = namesOf(plan, ({ fs }) => readsFiles(fs));
   const names = plan.fs.secret.filter((entry) => !isPlace(entry)).join(", ");
   return plan.fs.read.map(({ root, include, exclude, rule }) => ({
     what: [
@@ -124,7 +125,7 @@ function explainReads(plan: Plan, at: At): Explained[] {
 }
 
 function explainWrites(plan: Plan, at: At): Explained[] {
-  const tools = namesOf(plan, ({ fs }) => fs === "write");
+  const tools = namesOf(plan, ({ fs }) => writesFiles(fs));
   const written = plan.fs.write.map(({ root, rule }) => ({
     what: `new files below ${root}`,
     at: at(rule),

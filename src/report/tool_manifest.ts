@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { readsFiles, writesFiles } from "../authority/file_access.ts";
 import type { RecordType } from "../audit/record.ts";
 import type { JsonObject } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
@@ -119,10 +120,10 @@ function grantRequirements({ name, authority }: ToolManifest): GrantRequirement[
     flag: `--tool=${name}`,
     policy: `"tools": [${JSON.stringify(name)}]`,
   }];
-  if (authority.fs === "read") {
+  if (readsFiles(authority.fs)) {
     steps.push({ kind: "fs-read", flag: "--fs-read=<path>", policy: '"fs": { "read": [{ "root": "." }] }' });
   }
-  if (authority.fs === "write") {
+  if (writesFiles(authority.fs)) {
     steps.push({ kind: "fs-write", flag: "--fs-write=<folder>", policy: '"fs": { "write": [{ "root": "out" }] }' });
   }
   if (authority.service === "github") {
@@ -160,7 +161,7 @@ function credentialFlags({ name, authority }: ToolManifest): string[] {
 function authorityClass({ name, authority }: ToolManifest): AuthorityClass {
   if (authority.process === true) return "process";
   if (authority.endpoints !== undefined) return "named-network";
-  if (authority.fs !== undefined) return authority.fs === "read" ? "fs-read" : "fs-write";
+  if (authority.fs !== undefined) return writesFiles(authority.fs) ? "fs-write" : "fs-read";
   return name === "fail" ? "test-host-failure" : name === "slow" ? "test-async" : "none";
 }
 

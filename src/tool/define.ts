@@ -7,6 +7,7 @@
 import * as v from "valibot";
 import { BugError, ToolInputError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import type { FileAccess } from "../authority/file_access.ts";
 import type { Request } from "../authority/requirement.ts";
 import type {
   BasePower,
@@ -53,8 +54,8 @@ export type Endpoints = Readonly<Record<string, Endpoint>>;
 
 /** The authority that a tool needs beside its name. */
 export interface ToolAuthority {
-  /** `read`: the collected source of `fs.read`. `write`: the write root `fs.write[0]`. */
-  readonly fs?: "read" | "write";
+  /** What the tool does with files; the policy's roots for it must be there. */
+  readonly fs?: FileAccess;
   /** Every request that the tool can send. */
   readonly endpoints?: Endpoints;
   /** Starts programs of the policy's `process` block. */
