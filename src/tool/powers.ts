@@ -77,8 +77,11 @@ export interface LinesRead {
   readonly bytes: number;
   /** 64 hexadecimal digits over the whole file, however much of it is here. */
   readonly sha256: string;
-  /** `utf-8`, `utf-8-bom`, `utf-16le` or `utf-16be`, each told by its mark or by the bytes; `binary` gives no lines. */
-  readonly encoding: "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "binary";
+  /**
+   * Told by a mark at the start, or by the bytes. `unknown`: no NUL is in it, but it is not UTF-8; what could not be read
+   * shows as U+FFFD. `binary` gives no lines.
+   */
+  readonly encoding: "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "unknown" | "binary";
   /** How lines end: `none` where there is no line end. */
   readonly eol: "lf" | "crlf" | "mixed" | "none";
   /** Whether the last line ends with a line end. */
