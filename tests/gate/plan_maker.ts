@@ -18,6 +18,7 @@ export const TOOLS: Readonly<Record<string, PlannedTool>> = {
   "npm.metadata": planned("/tools/4", {
     endpoints: { package: { method: "GET", url: "https://<npm-registry>/{package}" } },
   }),
+  Grep: planned("/tools/5", { fs: "browse" }),
 };
 
 function planned(rule: string, more: Partial<PlannedTool>): PlannedTool {

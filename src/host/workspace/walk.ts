@@ -10,7 +10,7 @@ import { isInside, nameOf, parentOf, relativeTo } from "../../authority/path.ts"
 import type { FileSet } from "../../tool/powers.ts";
 import type { CallContext } from "../context.ts";
 import type { enterIgnoreScope, IgnoreScope } from "../gitignore.ts";
-import { isCanonical, isPathError, joinPath, lookAt, sameFile } from "../path_proof.ts";
+import { isCanonical, isPathError, joinPath, lookAt } from "../path_proof.ts";
 import type { Place, WorkspaceRoot } from "./place.ts";
 import type { WorkspaceContext } from "./workspace.ts";
 
@@ -253,11 +253,9 @@ function quietly<T>(look: () => T): T | undefined {
 /** The names in a folder, in the order of the paths that lead to what is there. */
 function readFolder(canonical: string): readonly Deno.DirEntry[] | SkipReason {
   try {
-    const before = Deno.lstatSync(canonical);
-    if (!before.isDirectory) return "changed";
     const children = [...Deno.readDirSync(canonical)];
     // A folder that became a link meanwhile would have listed names from elsewhere.
-    if (!isCanonical(canonical) || !sameFile(before, Deno.lstatSync(canonical))) return "changed";
+    if (!isCanonical(canonical)) return "changed";
     return children.filter(({ name }) => name.isWellFormed()).sort(byPath);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return "changed";
