@@ -95,9 +95,10 @@ function* walk(look: Look, place: Place, enter: EnterScope | undefined): Generat
   const { files, skips } = look;
   const info = Deno.lstatSync(place.canonical);
   if (!info.isDirectory) {
-    // The agent named this very file, so neither its name nor an ignore file speaks against it.
-    const isWanted = place.prefix === undefined || files.wants(place.prefix.slice(0, -1));
-    if (isWanted) yield { shown: place.shown, canonical: place.canonical };
+    // The agent or the policy named this very file, so neither a dot nor an ignore file speaks against it.
+    if (files.wants(place.prefix?.slice(0, -1) ?? nameOf(place.canonical))) {
+      yield { shown: place.shown, canonical: place.canonical };
+    }
     return;
   }
   const start = enter === undefined ? { ignore: "", scope: NOTHING_IGNORED } : scopeAbove(look, place, enter);
@@ -273,5 +274,5 @@ function byPath(a: Deno.DirEntry, b: Deno.DirEntry): number {
 
 /** Whether a walked name is still a regular file that no link leads to. */
 export function isStillFile(canonical: string): boolean {
-  return quietly(() => isCanonical(canonical) && Deno.lstatSync(canonical).isFile) === true && nameOf(canonical) !== "";
+  return quietly(() => isCanonical(canonical) && Deno.lstatSync(canonical).isFile) === true;
 }
