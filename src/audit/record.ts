@@ -43,6 +43,9 @@ export const HOST_RECORD_TYPES = [
 /** Types that only the launcher writes. */
 export const LAUNCHER_RECORD_TYPES = [
   "run_start",
+  "session_load",
+  "session_save",
+  "product_reset",
   "unsupported_control",
   "run_artifact_manifest",
   "process_egress",

@@ -17,7 +17,7 @@ export const DROPPED = "[dropped]";
 export const MIN_SECRET_BYTES = 8;
 
 /** Field names whose values are secrets in any tool, without `_` and `-`, in lower case. */
-const SECRET_FIELDS = [
+export const SECRET_FIELDS: readonly string[] = [
   "secret",
   "secrets",
   "token",

@@ -4,8 +4,11 @@
  * @module
  */
 import { buildCommand } from "@stricli/core";
+import type { RecordBody } from "../audit/record.ts";
 import { AuthorityError, DataError, EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
+import type { RunInputs } from "../launch/execute.ts";
+import { parseRunInput } from "../launch/run_input.ts";
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
@@ -22,14 +25,18 @@ interface Flags extends RunFlags {
   readonly failOnDenial: boolean;
   readonly live: boolean;
   readonly base?: string;
+  readonly runId?: string;
+  readonly contextJson?: string;
+  readonly stateJson?: string;
 }
 
 async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
   const progress = new Progress({ quiet: flags.json });
   try {
-    const run = await runNamed(flags, agent, progress);
+    const saves: RecordBody[] = [];
+    const run = await runNamed(flags, agent, { progress, saves });
     progress.end();
-    await report(flags, run);
+    await report(flags, run, saves.at(-1));
     return run.verdict.exit;
   } catch (error) {
     if (!(error instanceof DeclinedError)) throw error;
@@ -38,11 +45,16 @@ async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
   }
 }
 
-async function runNamed(flags: Flags, agent: string | undefined, progress: Progress): Promise<FinishedRun> {
+async function runNamed(
+  flags: Flags,
+  agent: string | undefined,
+  { progress, saves }: { readonly progress: Progress; readonly saves: RecordBody[] },
+): Promise<FinishedRun> {
   let isLoading = false;
   return await runPolicy(() => nameRun(flags, agent), {
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     failOnDenial: flags.failOnDenial,
+    inputs: inputsOf(flags),
     onProgress: (line) => err(`${line}\n`),
     onPrepared: async (prepared, locked) => {
       const { plan } = prepared;
@@ -58,10 +70,20 @@ async function runNamed(flags: Flags, agent: string | undefined, progress: Progr
       // Loaded while the launcher has nothing to do but to wait for the agent.
       if (!isLoading) loadReporting();
       isLoading = true;
+      if (body.type === "session_save") saves.push(body);
       progress.saw(body);
     },
     onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
   });
+}
+
+/** What the command line hands to the agent, and what it calls the run. */
+function inputsOf({ runId, contextJson, stateJson }: Flags): RunInputs {
+  return {
+    ...(runId === undefined ? {} : { runId }),
+    ...(contextJson === undefined ? {} : { context: parseRunInput(contextJson, "--context-json") }),
+    ...(stateJson === undefined ? {} : { state: parseRunInput(stateJson, "--state-json") }),
+  };
 }
 
 /** The policy that the command line names, and whether its lock holds. */
@@ -142,7 +164,11 @@ function loadReporting() {
   return Promise.all([import("../replay/replay.ts"), import("../report/summary.ts"), import("../gate/suggest.ts")]);
 }
 
-async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }: FinishedRun): Promise<void> {
+async function report(
+  flags: Flags,
+  { prepared, end, runId, auditPath, verdict }: FinishedRun,
+  saved: RecordBody | undefined,
+): Promise<void> {
   const [{ replayAudit }, { summaryLines }, { suggest }] = await loadReporting();
   const summary = await replayAudit(auditPath, { head: end.head });
   if (flags.json) {
@@ -157,6 +183,7 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
       audit: auditPath,
       head,
       in_flight: inFlight,
+      ...(saved === undefined ? {} : { session: { status: saved.status, turn_id: saved.turn_id, path: saved.path } }),
       unexpected_denials: verdict.unexpected,
       missing_denials: verdict.missing.map(({ tool, code }) => ({ tool, code })),
       did_nothing: verdict.didNothing,
@@ -176,6 +203,11 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
         : null,
   });
   out(`${lines.join("\n")}\n`);
+  if (saved !== undefined) {
+    const { status, turn_id, path } = saved;
+    const what = status === "saved" ? `saved, turn ${turn_id}` : `${status} as it was, turn ${turn_id}`;
+    out(`session   ${what}: ${escapeText(String(path))}\n`);
+  }
   for (const { tool, code } of verdict.missing) {
     out(
       `${style.bad("missing")}   the policy expects a denial of ${escapeText(tool)}${
@@ -230,6 +262,27 @@ export const runCommand = buildCommand<Flags, [string?], Context>({
         brief: "Exit 77 where a call was denied that the policy does not expect; on when locked",
         default: false,
         withNegated: false,
+      },
+      runId: {
+        kind: "parsed",
+        parse: String,
+        brief: "Name of the run and its folder: letters, digits and . _ : -",
+        placeholder: "id",
+        optional: true,
+      },
+      contextJson: {
+        kind: "parsed",
+        parse: String,
+        brief: "JSON object that the agent sees as context, in place of the policy's",
+        placeholder: "json",
+        optional: true,
+      },
+      stateJson: {
+        kind: "parsed",
+        parse: String,
+        brief: "JSON object that the agent's state starts with where no session holds one",
+        placeholder: "json",
+        optional: true,
       },
       base: {
         kind: "parsed",

@@ -24,6 +24,7 @@ import type { CallHost } from "./call.ts";
 import type { RunContext } from "./context.ts";
 import { type Credentials, readCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
+import type { EventCheck } from "./event_check.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
 import { Session, type SessionEnd } from "./session.ts";
@@ -49,6 +50,10 @@ interface Init {
   readonly seed: string;
   readonly canary: string;
   readonly dryRun: boolean;
+  /** What the state starts with. */
+  readonly state: JsonObject;
+  /** The session that keeps it; absent where it ends with the run. */
+  readonly session?: { readonly turnId: number };
   /** How programs are started; absent where the plan names none. */
   readonly programs?: ProgramSetup;
 }
@@ -157,11 +162,14 @@ async function serve(
 
   const over = Promise.withResolvers<SessionEnd>();
   const host = makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts), dryRun: init.dryRun });
-  const controls = controlsOf(plan);
+  const controls = controlsOf(init);
   const session = new Session({
     plan,
     host,
     controls,
+    state: init.state,
+    keepsState: init.session !== undefined,
+    eventChecks: await eventChecks(plan),
     record: (body) => channel.send(body),
     end: over.resolve,
     fault: over.reject,
@@ -185,6 +193,7 @@ async function serve(
   await isolate.start(start, init.code);
   isolate.serve(session).catch(over.reject);
   const end = await over.promise;
+  if (init.session !== undefined && end.status === "ok") channel.hand("state", session.stateText);
   channel.control("end", end as unknown as JsonObject);
   Deno.exit(EXIT.ok);
 }
@@ -312,9 +321,33 @@ async function makeIsolate(
   }
 }
 
+/** Loads the checker of events where a schema needs one: most runs do not pay for it. */
+async function eventChecks(plan: Plan): Promise<ReadonlyMap<string, EventCheck>> {
+  if (Object.values(plan.expectEvents).every(({ schema }) => schema === undefined)) return new Map();
+  const { loadEventChecks } = await import("./event_check.ts");
+  return await loadEventChecks(plan);
+}
+
 /** What an agent may know of its own bounds: no path, no host. */
-function controlsOf({ isolation, budgets, tools }: Plan): JsonObject {
+function controlsOf({ plan, session }: Init): JsonObject {
+  const { isolation, budgets, tools, expectEvents, redact } = plan;
+  const expected = Object.entries(expectEvents).map(([kind, { min, max, schema }]): [string, JsonObject] => [
+    kind,
+    { min, max: max ?? null, schema: schema !== undefined },
+  ]);
   return {
+    events: {
+      expected: Object.fromEntries(expected),
+      max_events: budgets.events,
+      max_event_bytes: budgets.eventBytes,
+    },
+    state: {
+      mode: session === undefined ? "run" : "session",
+      turn_id: session?.turnId ?? null,
+      max_state_bytes: budgets.stateBytes,
+    },
+    redaction: { fields: [...redact], known_secrets: "enforced" },
+    revocation: "close",
     isolation,
     tools: Object.keys(tools),
     budgets: { ...budgets },

@@ -49,6 +49,11 @@ export class RecordChannel {
     this.#write(`@${word} ${JSON.stringify(this.#redact(body))}\n`);
   }
 
+  /** Hands over a text that is no part of the log, as it is: the state that a session keeps must come back unchanged. */
+  hand(word: string, text: string): void {
+    this.#write(`@${word} ${text}\n`);
+  }
+
   /** Blocks until the launcher has sent a line. @throws {AuditError} If the launcher is gone. */
   readLine(): string {
     // Answers are a byte or two; the one long line, the first, is read by the caller before this object exists.

@@ -4,16 +4,21 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import { isJsonObject, type JsonObject, utf8Length } from "../json.ts";
+import { DROPPED } from "../audit/redact.ts";
+import { BugError } from "../errors.ts";
+import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
 import { call, type CallHost, type Outcome } from "./call.ts";
+import type { EventCheck } from "./event_check.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
 const MAX_KEY = 1024;
+/** Bytes of a state that the log still shows. */
+const MAX_SNAPSHOT_BYTES = 1_048_576;
 
 /** How a session ends. */
 export interface SessionEnd {
@@ -31,6 +36,12 @@ export interface SessionOptions {
   readonly plan: Plan;
   readonly host: CallHost;
   readonly controls: JsonObject;
+  /** What the state starts with. */
+  readonly state?: JsonObject;
+  /** Whether the state is kept when the run is over: it is then recorded even where it is empty. */
+  readonly keepsState?: boolean;
+  /** What events of a kind must fit, by kind. */
+  readonly eventChecks?: ReadonlyMap<string, EventCheck>;
   record(body: RecordBody): void;
   /** Called once, when nothing of the agent can follow. */
   end(end: SessionEnd): void;
@@ -57,7 +68,13 @@ export class Session {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#state = new AgentState(options.plan.budgets.stateBytes);
+    this.#state = new AgentState(options.plan.budgets.stateBytes, options.state);
+    if (this.#state.bytes > 0) this.#snapshot("start");
+  }
+
+  /** JSON text of the state as it is now. */
+  get stateText(): string {
+    return this.#state.text;
   }
 
   /** Names the isolation that answers go to. */
@@ -107,9 +124,11 @@ export class Session {
       case "state":
         return this.#stateOp(head, body);
       case "controls":
+        if (this.#closed) return this.#refuseClosed("auditControls");
         this.#options.record({ type: "audit_controls", controls: this.#options.controls });
         return true;
       case "close":
+        if (this.#closed) return true;
         this.#closed = true;
         this.#options.record({ type: "revocation", policy: "closed", surface: "agent" });
         return true;
@@ -208,7 +227,6 @@ export class Session {
     if (!copied.ok) return false;
     const { value } = copied;
     const kind = isJsonObject(value) ? value.kind : undefined;
-    if (typeof kind === "string") this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
     this.#options.record({
       type: "event",
       event: value,
@@ -216,6 +234,32 @@ export class Session {
       event_bytes: bytes,
       event_bytes_used: this.#eventBytes,
     });
+    return typeof kind !== "string" || this.#checkEvent(kind, value, bytes);
+  }
+
+  /** Checks an event that stands in the log already: a reader sees what was refused. */
+  #checkEvent(kind: string, event: Json, bytes: number): boolean {
+    const { plan, eventChecks } = this.#options;
+    const expected = Object.hasOwn(plan.expectEvents, kind) ? plan.expectEvents[kind] : undefined;
+    if (expected === undefined) return true;
+    const actual = (this.#kinds.get(kind) ?? 0) + 1;
+    this.#kinds.set(kind, actual);
+    const event_index = this.#events - 1;
+    const check = eventChecks?.get(kind);
+    if (expected.schema !== undefined && check === undefined) {
+      throw new BugError("bug_no_check", "Cannot check an event: its schema is not loaded");
+    }
+    const fault = check?.(event, bytes);
+    if (fault !== undefined) {
+      this.#options.record({ type: "schema_validation", kind, event_index, status: "fail", ...fault });
+      this.#finish({ status: "error", reason: "schema_validation_failed" });
+    } else if (expected.max !== undefined && actual > expected.max) {
+      const fields = { reason: "max_events", expected: expected.max, actual };
+      this.#options.record({ type: "schema_validation", kind, event_index, status: "fail", ...fields });
+      this.#finish({ status: "error", reason: "expected_event_exceeded" });
+    } else if (check !== undefined) {
+      this.#options.record({ type: "schema_validation", kind, event_index, status: "pass" });
+    }
     return true;
   }
 
@@ -324,21 +368,30 @@ export class Session {
     if (this.#over) return;
     this.#over = true;
     const missing = end.status === "ok" ? this.#checkEvents() : undefined;
+    if (this.#options.keepsState === true || this.#state.bytes > 0) this.#snapshot("end");
     this.#options.end(missing ?? end);
+  }
+
+  /** Records the state as it is. What a field or a text in it keeps secret is redacted on the way into the log. */
+  #snapshot(phase: "start" | "end"): void {
+    const { bytes, text } = this.#state;
+    const state = bytes <= MAX_SNAPSHOT_BYTES ? JSON.parse(text) as Json : DROPPED;
+    this.#options.record({ type: "state_snapshot", phase, state, state_bytes: bytes });
   }
 
   /** Records for each expected kind of event whether enough of them came. */
   #checkEvents(): SessionEnd | undefined {
     let missing = false;
-    for (const [kind, least] of Object.entries(this.#options.plan.expectEvents)) {
+    for (const [kind, { min }] of Object.entries(this.#options.plan.expectEvents)) {
       const actual = this.#kinds.get(kind) ?? 0;
-      const pass = actual >= least;
+      const pass = actual >= min;
       missing ||= !pass;
       this.#options.record({
         type: "schema_validation",
         kind,
         status: pass ? "pass" : "fail",
-        expected: least,
+        ...(pass ? {} : { reason: "min_events" }),
+        expected: min,
         actual,
       });
     }

@@ -48,6 +48,8 @@ interface HostWords {
   end?: { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string };
   fault?: { code: string; message: string };
   ready?: JsonObject;
+  /** JSON text of the state that a session keeps. */
+  state?: string;
 }
 
 class Run {
@@ -131,13 +133,16 @@ class Run {
   #openAudit(): void {
     const { auditPath, runId, start } = this.#options;
     this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256: new GrowingSha256().digest });
-    this.#audit.append([JSON.stringify({ type: "run_start", ...start })]);
+    const { session } = this.#options;
+    const loaded = session === undefined ? [] : [JSON.stringify(session.loaded)];
+    this.#audit.append([JSON.stringify({ type: "run_start", ...start }), ...loaded]);
     this.#audit.sync();
   }
 
   #sendInit(): void {
     const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs } =
       this.#options;
+    const { state = {}, session } = this.#options;
     const init = {
       plan,
       places,
@@ -149,6 +154,8 @@ class Run {
       seed,
       dryRun,
       canary: channels.canary,
+      state,
+      ...(session === undefined ? {} : { session: { turnId: session.turnId } }),
       ...(programs === undefined ? {} : { programs: programs.setup }),
     };
     // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
@@ -230,6 +237,10 @@ class Run {
   #control(line: string): void {
     const space = line.indexOf(" ");
     const word = line.slice(1, space);
+    if (word === "state") {
+      this.#words.state = line.slice(space + 1);
+      return;
+    }
     const body = JSON.parse(line.slice(space + 1)) as JsonObject;
     if (word === "ready") {
       this.#words.ready = body;
@@ -283,7 +294,7 @@ class Run {
     return status;
   }
 
-  #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): RunEnd {
+  async #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): Promise<RunEnd> {
     const { plan, places } = this.#options;
     if (this.#words.end === undefined) {
       for (const { root } of plan.fs.write) sweepTemps(this.#options.seed.slice(0, OWNER_DIGITS), root, places);
@@ -291,7 +302,9 @@ class Run {
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;
     if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
-    const { status, reason, error, value } = this.#judge(hostStatus, agentStatus);
+    const judged = this.#judge(hostStatus, agentStatus);
+    const unsaved = await this.#saveSession(judged.reason);
+    const { status, reason, error, value } = unsaved ?? judged;
     const { inFlight } = this.#supervisor;
     const { fault } = this.#words;
     this.#ended = true;
@@ -315,6 +328,23 @@ class Run {
       head: audit.head,
       records: audit.seq,
     };
+  }
+
+  /** Keeps the state of a run that ended well. Everything that could change it has settled: the host is gone. */
+  async #saveSession(
+    reason: string,
+  ): Promise<{ status: "error"; reason: string; error?: never; value?: never } | undefined> {
+    const { session, runId } = this.#options;
+    const failed = await session?.save(this.#words.state, {
+      runId,
+      reason,
+      record: (body) => {
+        this.#append([JSON.stringify(body)]);
+        this.#audit?.sync();
+        this.#options.onRecord(body);
+      },
+    });
+    return failed === undefined ? undefined : { status: "error", reason: failed };
   }
 
   #judge(

@@ -8,7 +8,7 @@ import { DataError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { assertLocked } from "../policy/lock.ts";
-import { dropGroundwork, execute, type Executed, startGroundwork } from "./execute.ts";
+import { dropGroundwork, execute, type Executed, type RunInputs, startGroundwork } from "./execute.ts";
 import { type PreparedRun, prepareRun } from "./prepare.ts";
 import { judge, Tally, type Verdict } from "./verdict.ts";
 
@@ -30,6 +30,8 @@ export interface RunPolicyOptions {
   readonly failOnDenial?: boolean;
   /** Hears one line when something takes long. */
   onProgress?(line: string): void;
+  /** What is handed to the agent beside its policy, and what the run is called. */
+  readonly inputs?: RunInputs;
   /**
    * Called with the compiled plan and whether its lock was asked for and holds, before anything runs. What it throws
    * ends the run before it begins; what it returns are further fields of `run_start`.
@@ -77,7 +79,9 @@ export async function runPolicy(
   }
   const tally = new Tally();
   const executed = await execute(prepared, {
+    ...options.inputs,
     groundwork,
+    withSession: true,
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
     start: { ...start, command: "run", locked },
     locked,

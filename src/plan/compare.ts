@@ -43,6 +43,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareBudgets(base.budgets, head.budgets),
     ...compareIsolation(base.isolation, head.isolation),
     ...compareRedaction(base, head),
+    ...compareSession(base, head),
     ...compareUnsafe(base.unsafe, head.unsafe),
     ...compareFree(base, head),
   ];
@@ -190,6 +191,16 @@ function compareRedaction({ redact: was }: Plan, { redact: is }: Plan): Change[]
     ...was.filter((name) => !is.includes(name)).map((name) => change("gained", `the field "${name}" in the log`)),
     ...is.filter((name) => !was.includes(name)).map((name) => change("narrowed", `the field "${name}" is redacted`)),
   ];
+}
+
+/** What is kept between runs is what one run can tell the next one. */
+function compareSession(base: Plan, head: Plan): Change[] {
+  const fileOf = ({ session }: Plan) => session === undefined ? [] : [session.file];
+  return compareSets(
+    { subject: "session", noun: "state kept between runs in", rule: head.session?.rule ?? "/session" },
+    fileOf(base),
+    fileOf(head),
+  );
 }
 
 function isInSets({ kind, tools }: GateRule): boolean {

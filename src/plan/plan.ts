@@ -163,6 +163,29 @@ export interface ExpectedDenial {
   readonly rule: string;
 }
 
+/** What the policy expects of the events of one kind. */
+export interface ExpectedEvents {
+  /** The least number of them. */
+  readonly min: number;
+  /** The largest number of them; absent: the budget alone. */
+  readonly max?: number;
+  /** What each of them must fit; absent: anything. */
+  readonly schema?: {
+    /** JSON Schema without faults, of the part that is checked here. */
+    readonly value: JsonObject | boolean;
+    /** The file it was read from, with its SHA-256; absent where it stands in the policy. */
+    readonly file?: { readonly path: PortablePath; readonly sha256: string };
+  };
+}
+
+/** Where the state of an agent is kept between runs. */
+export interface SessionPlan {
+  /** The session file. */
+  readonly file: PortablePath;
+  /** JSON Pointer into the policy. */
+  readonly rule: string;
+}
+
 /** Something the policy's author accepted in spite of a refusal of the compiler. */
 export interface UnsafeGrant {
   /**
@@ -219,8 +242,10 @@ export interface Plan {
   readonly env: readonly string[];
   /** Field names whose values never reach the log, beside the built-in ones. */
   readonly redact: readonly string[];
-  /** Events the run must emit: kind to the least number of them. */
-  readonly expectEvents: Readonly<Record<string, number>>;
+  /** Events that the run is expected to emit, by kind. */
+  readonly expectEvents: Readonly<Record<string, ExpectedEvents>>;
+  /** Where the agent's state is kept between runs; absent: it ends with the run. */
+  readonly session?: SessionPlan;
   /** Denials without which the run fails. */
   readonly expectDenials: readonly ExpectedDenial[];
   /** Plain JSON that agent code sees as `context`. */

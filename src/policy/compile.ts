@@ -11,6 +11,7 @@ import { defaultBudgets } from "../plan/budgets.ts";
 import { Check, quote } from "./check.ts";
 import { planFiles, planUnsafe } from "./check_paths.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";
+import { planExpectedEvents, planSession, schemaFiles } from "./check_controls.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { operatorsFolders, planProcess } from "./check_process.ts";
 import { planTools } from "./check_tools.ts";
@@ -52,13 +53,16 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     ...programs.kept,
     ...(modules ?? []).map(({ path }) => path),
     ...["/agent", "/network/ca/file"].flatMap((at) => facts.paths.get(at)?.real ?? []),
+    ...schemaFiles(check),
     ...(policy.network?.fixtures ?? []).flatMap((_, i) => facts.paths.get(`/network/fixtures/${i}`)?.real ?? []),
   ];
-  const fs = planFiles(check, kept, programs.folders);
+  const session = planSession(check, budgets);
+  const fs = planFiles(check, [...kept, ...session.kept], { work: programs.folders, secret: session.kept });
   const gate = planGate(check);
   const github = planGitHub(check);
   const credentials = planCredentials(check);
   const expectDenials = planExpectedDenials(check);
+  const expectEvents = planExpectedEvents(check);
   checkCache(check);
   const unsafe = [...planUnsafe(check, fs), ...operatorsFolders(check, programs.process), ...programs.unsafe];
   refuse(check.issues);
@@ -82,7 +86,8 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     budgets,
     env: [...new Set(env.filter((name) => name !== undefined))].toSorted(),
     redact: [...new Set(policy.redact ?? [])],
-    expectEvents: policy.expectEvents ?? {},
+    expectEvents,
+    ...(session.plan === undefined ? {} : { session: session.plan }),
     expectDenials,
     context: structuredClone(policy.context ?? {}) as JsonObject,
     agent,

@@ -58,6 +58,18 @@ export interface PolicyFlags {
   readonly maxToolArgBytes?: number;
   /** `--max-tool-result-bytes`: UTF-8 bytes of the result of one call. */
   readonly maxToolResultBytes?: number;
+  /** `--max-events`: events of the run. */
+  readonly maxEvents?: number;
+  /** `--max-event-bytes`: UTF-8 bytes of all events together. */
+  readonly maxEventBytes?: number;
+  /** `--max-state-bytes`: UTF-8 bytes of the agent's state. */
+  readonly maxStateBytes?: number;
+  /** `--expect-event`: `<kind>=<path>`, a JSON Schema that every event of that kind must fit. */
+  readonly expectEvent?: readonly string[];
+  /** `--redact-field`: names of fields whose values never reach the log. */
+  readonly redactField?: readonly string[];
+  /** `--session-file`: file that keeps the agent's state between runs. */
+  readonly sessionFile?: string;
   /** `--tool-timeout-ms`: deadline of one call. */
   readonly toolTimeoutMs?: number;
   /** `--worker`: short for `--isolation=worker`. */
@@ -127,6 +139,10 @@ export async function withFlags(
   budget("toolArgBytes", "--max-tool-arg-bytes", flags.maxToolArgBytes);
   budget("toolResultBytes", "--max-tool-result-bytes", flags.maxToolResultBytes);
   budget("toolTimeoutMs", "--tool-timeout-ms", flags.toolTimeoutMs);
+  budget("events", "--max-events", flags.maxEvents);
+  budget("eventBytes", "--max-event-bytes", flags.maxEventBytes);
+  budget("stateBytes", "--max-state-bytes", flags.maxStateBytes);
+  addControls(merge, flags);
   addIsolation(merge, flags);
   return await merge.finish();
 }
@@ -276,6 +292,27 @@ function addProcess(merge: Merge, flags: PolicyFlags): void {
 /** The operator may leave out the folder of a file that is here; a policy may not. */
 function programPath(merge: Merge, path: string): string {
   return path.includes("/") ? merge.path(path) : merge.path(`./${path}`);
+}
+
+function addControls(merge: Merge, flags: PolicyFlags): void {
+  const { expectEvents = {}, redact = [], session } = merge.loaded.policy;
+  for (const text of flags.expectEvent ?? []) {
+    const [, kind, path] = /^([A-Za-z0-9_.:-]{1,128})=(.+)$/s.exec(text) ?? [];
+    if (kind === undefined || path === undefined) {
+      throw new UsageError("usage_expect_event", "Cannot use --expect-event: expected <kind>=<path of a JSON Schema>");
+    }
+    const known = Object.hasOwn(expectEvents, kind) ? expectEvents[kind] : undefined;
+    const counts = typeof known === "number" ? { min: known } : known;
+    // the flag stands for the schema alone: what the policy says of the numbers stays
+    merge.set(`/expectEvents/${kind}`, "--expect-event", { ...counts, schema: merge.path(path) });
+  }
+  for (const name of new Set(flags.redactField)) {
+    if (!redact.includes(name)) merge.narrow("/redact", "--redact-field", name);
+  }
+  if (flags.sessionFile === undefined) return;
+  const file = merge.path(flags.sessionFile);
+  merge.set("/session", "--session-file", { file });
+  if (typeof session !== "object" || session.file !== file) merge.adds("--session-file");
 }
 
 function addIsolation(merge: Merge, flags: PolicyFlags): void {

@@ -199,8 +199,17 @@ function explainPrograms({ process, ...plan }: Plan, at: At): Explained[] {
   }));
 }
 
+function explainSession({ session, budgets }: Plan, at: At): Explained[] {
+  if (session === undefined) return [];
+  return [{
+    what: `the agent's state, kept between runs in ${session.file}, at most ${budgets.stateBytes} bytes`,
+    at: at(session.rule),
+    beyond: "the launcher alone reads and writes it; a file that was edited or comes from elsewhere is refused",
+  }];
+}
+
 function explainRun(plan: Plan, at: At): Explained[] {
-  const programs = explainPrograms(plan, at);
+  const programs = [...explainPrograms(plan, at), ...explainSession(plan, at)];
   if (plan.agent === null) return programs;
   const { entry, modules } = plan.agent;
   const bound = plan.isolation === "process"
@@ -235,8 +244,8 @@ function explainBudgets(plan: Plan, at: At): Explained[] {
 
 function explainExpected(plan: Plan, at: At): Explained[] {
   return [
-    ...Object.entries(plan.expectEvents).map(([kind, least]) => ({
-      what: `at least ${least} ${least === 1 ? "event" : "events"} of kind ${kind}`,
+    ...Object.entries(plan.expectEvents).map(([kind, expected]) => ({
+      what: expectedText(kind, expected),
       at: at(`/expectEvents${pointerPart(kind)}`),
     })),
     ...plan.expectDenials.map(({ tool, code, rule }) => ({
@@ -244,6 +253,15 @@ function explainExpected(plan: Plan, at: At): Explained[] {
       at: at(rule),
     })),
   ];
+}
+
+function expectedText(kind: string, { min, max, schema }: Plan["expectEvents"][string]): string {
+  const count = max === undefined ? `at least ${min}` : min === max ? `exactly ${min}` : `${min} to ${max}`;
+  const file = schema?.file;
+  const where = file === undefined ? "the schema in the policy" : `${file.path} (sha256 ${file.sha256.slice(0, 12)}…)`;
+  return `${count} ${(max ?? min) === 1 ? "event" : "events"} of kind ${kind}${
+    schema === undefined ? "" : `, each fitting ${where}`
+  }`;
 }
 
 const RISKS: Readonly<Record<Plan["unsafe"][number]["key"], (path: string) => string>> = {
