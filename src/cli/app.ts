@@ -61,6 +61,10 @@ const COMMANDS: Readonly<Record<string, { readonly brief: string; load(): Promis
     brief: "List the runs of a project",
     load: async () => (await import("./history.ts")).historyCommand,
   },
+  reset: {
+    brief: "Start a session anew, or put the one before back",
+    load: async () => (await import("./reset.ts")).resetCommand,
+  },
   hash: {
     brief: "Digest files as policies and locks do",
     load: async () => (await import("./hash.ts")).hashCommand,

@@ -180,6 +180,7 @@ function faultsOf(result: JsonObject): string[] {
     ...(thrown === null ? [] : [`the agent threw ${textField(agent, "name") ?? "Error"}: ${thrown}`]),
     ...[textField(control, "message")].filter((text) => text !== null),
     ...missing,
+    ...listOf(own(result, "unmet_events")).flatMap((text) => typeof text === "string" ? [text] : []),
     ...(own(result, "did_nothing") === true ? ["no call succeeded and no event was emitted"] : []),
   ];
 }

@@ -30,13 +30,21 @@ interface Flags extends RunFlags {
   readonly stateJson?: string;
 }
 
+/** Records of a run that its end is told with. */
+interface Seen {
+  /** The last that became of the session. */
+  saved: RecordBody | undefined;
+  /** What was not as the policy expects of events; one ends the run, so there are as many as it expects kinds. */
+  readonly misfits: RecordBody[];
+}
+
 async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
   const progress = new Progress({ quiet: flags.json });
   try {
-    const saves: RecordBody[] = [];
-    const run = await runNamed(flags, agent, { progress, saves });
+    const seen: Seen = { saved: undefined, misfits: [] };
+    const run = await runNamed(flags, agent, { progress, seen });
     progress.end();
-    await report(flags, run, saves.at(-1));
+    await report(flags, run, seen);
     return run.verdict.exit;
   } catch (error) {
     if (!(error instanceof DeclinedError)) throw error;
@@ -48,7 +56,7 @@ async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
 async function runNamed(
   flags: Flags,
   agent: string | undefined,
-  { progress, saves }: { readonly progress: Progress; readonly saves: RecordBody[] },
+  { progress, seen }: { readonly progress: Progress; readonly seen: Seen },
 ): Promise<FinishedRun> {
   let isLoading = false;
   return await runPolicy(() => nameRun(flags, agent), {
@@ -70,7 +78,8 @@ async function runNamed(
       // Loaded while the launcher has nothing to do but to wait for the agent.
       if (!isLoading) loadReporting();
       isLoading = true;
-      if (body.type === "session_save") saves.push(body);
+      if (body.type === "session_save") seen.saved = body;
+      if (body.type === "schema_validation" && body.status === "fail") seen.misfits.push(body);
       progress.saw(body);
     },
     onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
@@ -161,15 +170,20 @@ function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
 
 /** Loads what a report is made with. */
 function loadReporting() {
-  return Promise.all([import("../replay/replay.ts"), import("../report/summary.ts"), import("../gate/suggest.ts")]);
+  return Promise.all([
+    import("../replay/replay.ts"),
+    import("../report/summary.ts"),
+    import("../gate/suggest.ts"),
+    import("../report/expectation.ts"),
+  ]);
 }
 
 async function report(
   flags: Flags,
   { prepared, end, runId, auditPath, verdict }: FinishedRun,
-  saved: RecordBody | undefined,
+  { saved, misfits }: Seen,
 ): Promise<void> {
-  const [{ replayAudit }, { summaryLines }, { suggest }] = await loadReporting();
+  const [{ replayAudit }, { summaryLines }, { suggest }, { expectationText }] = await loadReporting();
   const summary = await replayAudit(auditPath, { head: end.head });
   if (flags.json) {
     const { status, reason, error, head, inFlight, control } = end;
@@ -187,6 +201,7 @@ async function report(
       unexpected_denials: verdict.unexpected,
       missing_denials: verdict.missing.map(({ tool, code }) => ({ tool, code })),
       did_nothing: verdict.didNothing,
+      unmet_events: misfits.map((record) => expectationText(record)),
       summary,
     });
     return;
@@ -203,6 +218,7 @@ async function report(
         : null,
   });
   out(`${lines.join("\n")}\n`);
+  for (const record of misfits) out(`${style.bad("expected")}  ${expectationText(record)}\n`);
   if (saved !== undefined) {
     const { status, turn_id, path } = saved;
     const what = status === "saved" ? `saved, turn ${turn_id}` : `${status} as it was, turn ${turn_id}`;

@@ -10,6 +10,7 @@ import type { LoadedPolicy } from "../policy/load.ts";
 import { assertLocked } from "../policy/lock.ts";
 import { dropGroundwork, execute, type Executed, type RunInputs, startGroundwork } from "./execute.ts";
 import { type PreparedRun, prepareRun } from "./prepare.ts";
+import { assertRunId } from "./run_dir.ts";
 import { judge, Tally, type Verdict } from "./verdict.ts";
 
 /** A policy to run, as its caller names it. */
@@ -62,6 +63,7 @@ export async function runPolicy(
   named: () => Promise<NamedRun>,
   options: RunPolicyOptions = {},
 ): Promise<FinishedRun> {
+  if (options.inputs?.runId !== undefined) assertRunId(options.inputs.runId);
   const groundwork = startGroundwork();
   let prepared: PreparedRun;
   let locked: boolean;
