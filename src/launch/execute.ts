@@ -5,12 +5,11 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import { makeRedactor, MIN_SECRET_BYTES, type Redactor, SECRET_FIELDS } from "../audit/redact.ts";
-import { isInside } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
-import { AuditError, ControlError, InputError, UsageError } from "../errors.ts";
+import { ControlError, InputError } from "../errors.ts";
 import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
-import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, isPlace, type Key1Options } from "../plan/key1.ts";
+import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch } from "./launch.ts";

@@ -5,7 +5,7 @@
  */
 import { makeNameFinder, PROTECTED_NAMES } from "../authority/names.ts";
 import { isInside, relativeTo } from "../authority/path.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import type { Budgets, ExpectedEvents, SessionPlan } from "../plan/plan.ts";
 import { type Check, quote } from "./check.ts";
 
