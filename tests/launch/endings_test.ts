@@ -363,11 +363,14 @@ Deno.test("launch() takes repeated ids, early calls and calls after the end of t
   ]);
   const closed = await runRawAgent(
     `hello(); read(); line('{"op":"close"}'); ${call} line('{"op":"emit"}\\t1'); line('{"op":"note"}\\t1');
-     line('{"op":"state","do":"list","id":2}'); line('{"op":"end","status":"ok"}'); hold();`,
+     line('{"op":"state","do":"list","id":2}'); line('{"op":"controls"}'); line('{"op":"close"}'); line('{"op":"end","status":"ok"}'); hold();`,
   );
   assert.deepEqual(
     closed.records.slice(2, -1).map(({ type, surface }) => [type, surface]),
-    [["revocation", "agent"], ...["callTool", "emit", "auditNote", "state"].map((one) => ["revocation_denial", one])],
+    [
+      ["revocation", "agent"],
+      ...["callTool", "emit", "auditNote", "state", "auditControls"].map((one) => ["revocation_denial", one]),
+    ],
   );
 });
 
