@@ -54,6 +54,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 /** Every library, and where it may be loaded from. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
+  "@cfworker/json-schema": ["host"],
   "@humanwhocodes/momoa": ["policy", "cli"],
   "@noble/hashes/sha2.js": ["audit"],
   "@stricli/core": ["cli"],
@@ -61,6 +62,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   acorn: ["launch"],
   canonicalize: ["json"],
   ignore: ["host"],
+  re2js: ["plan"],
   ses: ["isolate"],
   valibot: ["host", "plan", "policy", "tool", "tools"],
 };
@@ -165,6 +167,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/cli/main.ts",
     "src/cli/app.ts",
   ],
+  "tests/policy/check_controls_test.ts": ["src/policy/event_schema_fact.ts"],
+  "tests/cli/reset_test.ts": ["src/launch/reset_session.ts"],
   "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts"],
   "tests/cli/replay_test.ts": ["src/cli/run_log.ts"],
   "tests/membrane/copy_test.ts": ["src/json.ts"],

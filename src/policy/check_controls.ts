@@ -18,8 +18,7 @@ export function planExpectedEvents(check: Check): Readonly<Record<string, Expect
   return Object.fromEntries(
     Object.entries(expectEvents).map(([kind, expected]): [string, ExpectedEvents] => {
       const at = `/expectEvents/${kind}`;
-      if (typeof expected === "number") return [kind, { min: expected }];
-      const { min = 1, max, schema } = expected;
+      const { min = 1, max, schema } = typeof expected === "number" ? { min: expected } : expected;
       if (max !== undefined && max < min) {
         const message = `Cannot use ${check.name(`${at}/max`)} of ${max}: at least ${min} of them are expected`;
         check.refuse({ at: `${at}/max`, code: "policy_bad_count", message, fix: `Write ${min} or more` });
