@@ -221,8 +221,8 @@ async function report(
   for (const record of misfits) out(`${style.bad("expected")}  ${expectationText(record)}\n`);
   if (saved !== undefined) {
     const { status, turn_id, path } = saved;
-    const what = status === "saved" ? `saved, turn ${turn_id}` : `${status} as it was, turn ${turn_id}`;
-    out(`session   ${what}: ${escapeText(String(path))}\n`);
+    const what = status === "saved" ? "saved" : status === "failed" ? "not saved, kept as it was" : "kept as it was";
+    out(`session   ${what}, turn ${turn_id}: ${escapeText(String(path))}\n`);
   }
   for (const { tool, code } of verdict.missing) {
     out(

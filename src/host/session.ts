@@ -5,7 +5,6 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import { DROPPED } from "../audit/redact.ts";
-import { BugError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
@@ -13,6 +12,7 @@ import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
 import { call, type CallHost, type Outcome } from "./call.ts";
 import type { EventCheck } from "./event_check.ts";
+import { ExpectedEvents } from "./expected_events.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
@@ -64,10 +64,15 @@ export class Session {
   #operations = 0;
   #closed = false;
   #over = false;
-  readonly #kinds = new Map<string, number>();
+  readonly #expected: ExpectedEvents;
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#expected = new ExpectedEvents({
+      expectEvents: options.plan.expectEvents,
+      checks: options.eventChecks ?? new Map(),
+      record: options.record,
+    });
     this.#state = new AgentState(options.plan.budgets.stateBytes, options.state);
     if (this.#state.bytes > 0) this.#snapshot("start");
   }
@@ -234,32 +239,9 @@ export class Session {
       event_bytes: bytes,
       event_bytes_used: this.#eventBytes,
     });
-    return typeof kind !== "string" || this.#checkEvent(kind, value, bytes);
-  }
-
-  /** Checks an event that stands in the log already: a reader sees what was refused. */
-  #checkEvent(kind: string, event: Json, bytes: number): boolean {
-    const { plan, eventChecks } = this.#options;
-    const expected = Object.hasOwn(plan.expectEvents, kind) ? plan.expectEvents[kind] : undefined;
-    if (expected === undefined) return true;
-    const actual = (this.#kinds.get(kind) ?? 0) + 1;
-    this.#kinds.set(kind, actual);
-    const event_index = this.#events - 1;
-    const check = eventChecks?.get(kind);
-    if (expected.schema !== undefined && check === undefined) {
-      throw new BugError("bug_no_check", "Cannot check an event: its schema is not loaded");
-    }
-    const fault = check?.(event, bytes);
-    if (fault !== undefined) {
-      this.#options.record({ type: "schema_validation", kind, event_index, status: "fail", ...fault });
-      this.#finish({ status: "error", reason: "schema_validation_failed" });
-    } else if (expected.max !== undefined && actual > expected.max) {
-      const fields = { reason: "max_events", expected: expected.max, actual };
-      this.#options.record({ type: "schema_validation", kind, event_index, status: "fail", ...fields });
-      this.#finish({ status: "error", reason: "expected_event_exceeded" });
-    } else if (check !== undefined) {
-      this.#options.record({ type: "schema_validation", kind, event_index, status: "pass" });
-    }
+    const seen = { event: value, bytes, index: this.#events - 1 };
+    const reason = typeof kind === "string" ? this.#expected.take(kind, seen) : undefined;
+    if (reason !== undefined) this.#finish({ status: "error", reason });
     return true;
   }
 
@@ -367,9 +349,9 @@ export class Session {
   #finish(end: SessionEnd): void {
     if (this.#over) return;
     this.#over = true;
-    const missing = end.status === "ok" ? this.#checkEvents() : undefined;
+    const isShort = end.status === "ok" && !this.#expected.end();
     if (this.#options.keepsState === true || this.#state.bytes > 0) this.#snapshot("end");
-    this.#options.end(missing ?? end);
+    this.#options.end(isShort ? { status: "error", reason: "expected_event_missing" } : end);
   }
 
   /** Records the state as it is. What a field or a text in it keeps secret is redacted on the way into the log. */
@@ -377,25 +359,6 @@ export class Session {
     const { bytes, text } = this.#state;
     const state = bytes <= MAX_SNAPSHOT_BYTES ? JSON.parse(text) as Json : DROPPED;
     this.#options.record({ type: "state_snapshot", phase, state, state_bytes: bytes });
-  }
-
-  /** Records for each expected kind of event whether enough of them came. */
-  #checkEvents(): SessionEnd | undefined {
-    let missing = false;
-    for (const [kind, { min }] of Object.entries(this.#options.plan.expectEvents)) {
-      const actual = this.#kinds.get(kind) ?? 0;
-      const pass = actual >= min;
-      missing ||= !pass;
-      this.#options.record({
-        type: "schema_validation",
-        kind,
-        status: pass ? "pass" : "fail",
-        ...(pass ? {} : { reason: "min_events" }),
-        expected: min,
-        actual,
-      });
-    }
-    return missing ? { status: "error", reason: "expected_event_missing" } : undefined;
   }
 }
 

@@ -20,7 +20,7 @@ import { findPrebuilt } from "./prebuilt.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
 import { prepareStarts, type ProgramStarts } from "./program_starts.ts";
 import { assertRunId, makeRunDir, makeRunId } from "./run_dir.ts";
-import { assertStateFits, RunSession } from "./run_session.ts";
+import type { RunSession, RunSessionOptions } from "./run_session.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
 
@@ -102,7 +102,10 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     makePrivateDir(places.state),
   ]);
   if (options.runId !== undefined) assertRunId(options.runId);
-  if (options.state !== undefined) assertStateFits(options.state, plan, "--state-json");
+  if (options.state !== undefined) {
+    const { assertStateFits } = await import("./run_session.ts");
+    assertStateFits(options.state, plan, "--state-json");
+  }
   await makeRoots(plan, places);
   const egress = new EgressRecords();
   let starts: ProgramStarts | undefined;
@@ -121,7 +124,7 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
   }
   let session: RunSession | undefined;
   try {
-    if (options.withSession === true) session = await RunSession.open({ plan, places, initial: options.state });
+    if (options.withSession === true) session = await openSession({ plan, places, initial: options.state });
     const gathered = { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress, session };
     return await executeWith(prepared, options, gathered);
   } catch (error) {
@@ -131,6 +134,13 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     session?.close();
     await starts?.close();
   }
+}
+
+/** Most runs keep no session, and do not load what keeps one. */
+async function openSession(options: RunSessionOptions): Promise<RunSession | undefined> {
+  if (options.plan.session === undefined) return undefined;
+  const { RunSession } = await import("./run_session.ts");
+  return await RunSession.open(options);
 }
 
 /** What was gathered for a run. */

@@ -263,7 +263,7 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
   "a session": [
     HARNESS,
     { ...HARNESS, session: true },
-    ["gained session: state kept between runs in ${state}/sessions/head.jsonc.session.json"],
+    ["gained session: state kept between runs in ${state}/sessions/agent.policy.jsonc.session.json"],
   ],
   "no session any more": [
     { ...HARNESS, session: { file: "s.json" } },
