@@ -180,6 +180,12 @@ async function executeWith(
     extra: {
       ...starts?.record,
       ...await inputRecord(options, plan),
+      state_controls: {
+        mode: session === undefined ? "run" : "session",
+        file: session === undefined ? null : plan.session?.file ?? null,
+        max_state_bytes: plan.budgets.stateBytes,
+        close_revocation: "enforced",
+      },
       ...options.start,
       ...(options.dryRun === true ? { dry_run: true } : {}),
     },
@@ -286,12 +292,6 @@ async function startRecord(
     expect_denials: expectDenials.map(({ tool, code }) => ({ tool, code })),
     expect_events: await expectRecord(expectEvents),
     event_budget: { max_events: budgets.events, max_event_bytes: budgets.eventBytes },
-    state_controls: {
-      mode: plan.session === undefined ? "run" : "session",
-      file: plan.session?.file ?? null,
-      max_state_bytes: budgets.stateBytes,
-      close_revocation: "enforced",
-    },
     audit_redaction: { common_fields: [...SECRET_FIELDS], policy_fields: [...plan.redact], known_secrets: "enforced" },
     unsafe: unsafe.map((grant) => ({ ...grant, path: portable(grant.path, places) })),
     ...extra,

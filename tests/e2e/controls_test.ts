@@ -122,9 +122,15 @@ Deno.test("a locked run refuses a schema file that changed, and no tool may writ
     assert.deepEqual(run.records.find(({ type }) => type === "tool_denial")?.reason, "protected_path");
     assert.equal(await Deno.readTextFile(`${project.dir}/out/schema.json`), "{}");
     assert.equal((await project.run({ args: ["policy", "lock", "agent.policy.jsonc"] })).code, 0);
+    // data is no authority, a place that the policy does not name is
+    const locked = (...words: string[]) => project.run({ args: ["run", "--json", "--locked", ...words] });
+    const data = await locked('--context-json={"a":1}', '--state-json={"b":2}', "--run-id=ci-1");
+    assert.equal(data.code, 77, data.stderr);
+    assert.equal(data.records.at(-1)?.reason, "done");
+    assert.equal((await locked("--session-file=.twokey/s.json")).code, 65);
     await project.write("out/schema.json", "true");
-    const locked = await project.run({ args: ["run", "--json", "--locked"] });
-    assert.equal(locked.code, 65, locked.stderr);
+    const changed = await locked();
+    assert.equal(changed.code, 65, changed.stderr);
   });
 });
 
