@@ -13,7 +13,7 @@ import type { Plan } from "../plan/plan.ts";
 export const MAX_CHECKED_BYTES = 262_144;
 
 /** Steps of one check, at most: a schema asked about a value is one, and so are 64 characters that a pattern looks at. */
-const MAX_STEPS = 200_000;
+const MAX_STEPS = 100_000;
 
 /** Characters of a text that is checked for a format: those that exist are far shorter. */
 const MAX_FORMAT_LENGTH = 2048;

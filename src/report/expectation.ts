@@ -16,6 +16,14 @@ export function expectationText(record: JsonObject): string {
   const name = escapeText(String(kind), { max: 80 });
   if (reason === "min_events") return `${shown(actual)} events of kind ${name}, expected at least ${shown(expected)}`;
   if (reason === "max_events") return `more than ${shown(expected)} events of kind ${name}`;
+  if (reason === "event_too_large") {
+    return `event ${shown(event_index)} of kind ${name} is too large to check: ${shown(actual)} of ${
+      shown(expected)
+    } bytes`;
+  }
+  if (reason === "check_too_costly") {
+    return `event ${shown(event_index)} of kind ${name} takes more than ${shown(expected)} steps to check`;
+  }
   const place = field === "" || field === undefined ? "the event" : escapeText(String(field), { max: 80 });
   return `event ${shown(event_index)} of kind ${name} does not fit its schema: ${place} is ${shown(actual)}, expected ${
     shown(expected)

@@ -19,6 +19,14 @@ Deno.test("expectationText() says what was not met", () => {
     "more than 2 events of kind k",
   );
   assert.equal(
+    expectationText(record({ reason: "event_too_large", field: "", expected: 2, actual: 3, event_index: 0 })),
+    "event 0 of kind k is too large to check: 3 of 2 bytes",
+  );
+  assert.equal(
+    expectationText(record({ reason: "check_too_costly", field: "", expected: 2, event_index: 0 })),
+    "event 0 of kind k takes more than 2 steps to check",
+  );
+  assert.equal(
     expectationText(record({ reason: "type", field: "/a", expected: "object", actual: "array", event_index: 4 })),
     "event 4 of kind k does not fit its schema: /a is array, expected object (type)",
   );
