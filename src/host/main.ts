@@ -340,6 +340,11 @@ function controlsOf({ plan, session }: Init): JsonObject {
     { min, max: max ?? null, schema: schema !== undefined },
   ]);
   return {
+    isolation,
+    tools: Object.keys(tools),
+    budgets: { ...budgets },
+    registry: "explicit",
+    ambient_authority: "denied_by_default",
     events: {
       expected: Object.fromEntries(expected),
       max_events: budgets.events,
@@ -352,10 +357,5 @@ function controlsOf({ plan, session }: Init): JsonObject {
     },
     redaction: { fields: [...redact], known_secrets: "enforced" },
     revocation: "close",
-    isolation,
-    tools: Object.keys(tools),
-    budgets: { ...budgets },
-    registry: "explicit",
-    ambient_authority: "denied_by_default",
   };
 }

@@ -64,6 +64,7 @@ export function authorityManifest(plan: Plan): JsonObject {
     repositories: sorted(plan.github.repos.map(({ match }) => match.toLowerCase())),
     rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
     redacted: sorted(plan.redact),
+    ...(plan.session === undefined ? {} : { state_kept_in: plan.session.file }),
     budgets: { ...plan.budgets },
     agent: plan.agent === null ? null : {
       entry: plan.agent.entry,

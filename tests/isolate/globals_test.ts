@@ -226,7 +226,8 @@ Deno.test("an agent sees the same globals in every isolation, and they do the sa
       null,
       [],
     ]);
-    assert.deepEqual(controls, ["isolation", "tools", "budgets", "registry", "ambient_authority"]);
+    const listed = ["isolation", "tools", "budgets", "registry", "ambient_authority"];
+    assert.deepEqual(controls, [...listed, "events", "state", "redaction", "revocation"]);
   });
 
   await test.step("after close() everything is refused and recorded", () => {
