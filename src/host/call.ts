@@ -49,6 +49,8 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  /** What the log keeps of a tool's arguments and results, where the plan says otherwise than the tool. */
+  auditOf?(tool: Tool): Tool["audit"];
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
   /** What the log keeps of a value. `bytes` bounds its size as JSON text. */
@@ -154,7 +156,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     type: "tool_result",
     call_id: callId,
     tool: name,
-    result: await host.audit(value as Json, tool.audit.result, bytes),
+    result: await host.audit(value as Json, auditOf(host, tool).result, bytes),
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
@@ -301,8 +303,12 @@ interface KnownArgs {
   readonly bytes: number;
 }
 
-async function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): Promise<Json> {
-  const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
+function auditOf(host: CallHost, tool: Tool): Tool["audit"] {
+  return host.auditOf?.(tool) ?? tool.audit;
+}
+
+async function auditArgs(host: CallHost, tool: Tool, { args, bytes }: KnownArgs): Promise<Json> {
+  const modes: Readonly<Record<string, AuditMode | undefined>> = auditOf(host, tool).args;
   const kept: Record<string, Json> = {};
   for (const [key, value] of Object.entries(args)) {
     const shown = host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop", bytes);

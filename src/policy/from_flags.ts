@@ -46,6 +46,14 @@ export interface PolicyFlags {
   readonly githubTokenEnv?: string;
   /** `--secret`: `<tool>=<variable>`, the variable that holds the credential of one tool. */
   readonly secret?: readonly string[];
+  /** `--model-provider`: who is asked, `openai.responses` or `anthropic.messages`. */
+  readonly modelProvider?: string;
+  /** `--model-api-key-env`: variable that holds the provider's key. */
+  readonly modelApiKeyEnv?: string;
+  /** `--model-name`: models that may be asked for; the first is the default. */
+  readonly modelName?: readonly string[];
+  /** `--model-fixture`: file of recorded answers; with it nobody is asked. */
+  readonly modelFixture?: string;
   /** `--process-command`: `<name>=<path>`, a program that may be started. */
   readonly processCommand?: readonly string[];
   /** `--process-cwd`: folders in and below which programs may start. */
@@ -117,6 +125,7 @@ export async function withFlags(
   for (const path of flags.osvFixture ?? []) merge.append("/network/fixtures", "--osv-fixture", merge.path(path));
   addCache(merge, flags);
   addCredentials(merge, flags);
+  addModel(merge, flags);
   addProcess(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
     value: flags.namedNetworkRetryAttempts,
@@ -214,6 +223,50 @@ function addCredentials(merge: Merge, flags: PolicyFlags): void {
     }
     merge.set(`/secrets/${tool}`, "--secret", name);
     if (!Object.hasOwn(secrets, tool) || secrets[tool] !== name) merge.adds("--secret");
+  }
+}
+
+function addModel(merge: Merge, flags: PolicyFlags): void {
+  const { model } = merge.loaded.policy;
+  const { modelProvider: provider, modelApiKeyEnv: apiKeyEnv, modelName: names = [], modelFixture: fixture } = flags;
+  if (provider !== undefined && fixture !== undefined) {
+    throw new UsageError("usage_conflict", "Cannot use --model-provider with --model-fixture: name one of them");
+  }
+  const isKeyNamed = apiKeyEnv !== undefined || model?.apiKeyEnv !== undefined ||
+    [...Object.keys(merge.loaded.policy.secrets ?? {}), ...flags.secret ?? []].some((text) =>
+      /^model\.call(?:=|$)/.test(text)
+    );
+  const needed: [boolean, string][] = [
+    [provider !== undefined && !isKeyNamed, "--model-provider: it needs --model-api-key-env, the variable of its key"],
+    [
+      provider !== undefined && names.length + (model?.models ?? []).length === 0,
+      "--model-provider: it needs --model-name, the models that may be asked for",
+    ],
+    [
+      apiKeyEnv !== undefined && provider === undefined && model?.provider === undefined,
+      "--model-api-key-env: it needs --model-provider, to whom the key is sent",
+    ],
+    [
+      names.length > 0 && model === undefined && provider === undefined && fixture === undefined,
+      "--model-name: it needs --model-provider or --model-fixture, who answers",
+    ],
+  ];
+  const missing = needed.find(([isMissing]) => isMissing);
+  if (missing !== undefined) throw new UsageError("usage_needs_flag", `Cannot use ${missing[1]}`);
+  merge.set("/model/provider", "--model-provider", provider);
+  if (provider !== undefined && (provider !== model?.provider || model.fixture !== undefined)) {
+    merge.adds("--model-provider");
+    // The operator asks for somebody who answers now
+    merge.drop("/model/fixture");
+  }
+  merge.set("/model/apiKeyEnv", "--model-api-key-env", apiKeyEnv);
+  if (apiKeyEnv !== undefined && apiKeyEnv !== model?.apiKeyEnv) merge.adds("--model-api-key-env");
+  for (const name of new Set(names)) {
+    if (!(model?.models ?? []).includes(name)) merge.append("/model/models", "--model-name", name);
+  }
+  if (fixture !== undefined) {
+    merge.set("/model/fixture", "--model-fixture", merge.path(fixture));
+    merge.adds("--model-fixture");
   }
 }
 
@@ -336,6 +389,13 @@ class Merge {
     const last = parts.pop() ?? "";
     this.#at(parts)[last] = value;
     this.from(pointer, flag);
+  }
+
+  /** Takes away what the policy says; nothing where it says nothing. */
+  drop(pointer: string): void {
+    const parts = pointer.split("/").slice(1);
+    const last = parts.pop() ?? "";
+    delete this.#at(parts)[last];
   }
 
   /** Sets a number; more than before is added authority. */
