@@ -16,7 +16,15 @@ export const TOOL_MANIFEST_VERSION = "agent-tool-manifest.v1";
 
 /** One step of granting a tool; all of them are needed. */
 export interface GrantRequirement {
-  readonly kind: "name" | "fs-read" | "fs-write" | "github-repo" | "credential" | "model" | "process-command" | "process-cwd";
+  readonly kind:
+    | "name"
+    | "fs-read"
+    | "fs-write"
+    | "github-repo"
+    | "credential"
+    | "model"
+    | "process-command"
+    | "process-cwd";
   /** The flag of `run` and `call`. */
   readonly flag: string;
   /** The line of a policy. */
