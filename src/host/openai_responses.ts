@@ -74,7 +74,7 @@ function take({ name, data }: SseEvent): Taken {
   const event = parsed.json;
   if (!isJsonObject(event)) return { failure: unexpectedAnswer("an event is no object") };
   const type = typeof event.type === "string" ? event.type : name;
-  if (type === "error") return { failure: providerError(isJsonObject(event.error) ? event.error : event, "error") };
+  if (type === "error") return { failure: providerError(event.error ?? { code: event.code ?? null }, "error") };
   if (!LAST.has(type)) return undefined;
   const { response } = event;
   if (!isJsonObject(response)) return { failure: unexpectedAnswer("its last event holds no response") };

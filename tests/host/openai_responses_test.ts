@@ -89,7 +89,7 @@ Deno.test("openaiResponses reads error events in both forms, and keeps nothing o
   const flat = event({ type: "error", code: "rate_limit_exceeded", message: "key sk-1", param: null });
   assert.equal(
     failureOf(assemble([flat])),
-    "http_retryable true the provider reports an error: error, rate_limit_exceeded",
+    "http_retryable true the provider reports an error: rate_limit_exceeded",
   );
   const nested = event({ type: "error", error: { type: "invalid_request_error", code: "SK-1", message: "sk-1" } });
   assert.equal(

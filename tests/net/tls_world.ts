@@ -91,7 +91,11 @@ export async function startTlsWorld(
         if (everyMs !== undefined) await new Promise((resolve) => setTimeout(resolve, everyMs));
         if (!response.write(piece)) await drained(response);
       }
-      return void (fault === "cut" ? message.socket.destroy() : response.end());
+      if (fault !== "cut") return void response.end();
+      // What was written would go down with its socket
+      await new Promise((resolve) => response.write("", resolve));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return void message.socket.destroy();
     }
     const bytes = toBytes(body);
     const length = fault === "cut" ? bytes.byteLength + 10 : bytes.byteLength;
@@ -143,8 +147,11 @@ export async function startTlsWorld(
 /** Resolves when more can be written, or nobody takes it any more. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    response.once("drain", resolve);
-    response.once("close", resolve);
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
   });
 }
 
