@@ -46,11 +46,12 @@ export function parseModelFixture(text: string, file: string): readonly ModelRec
   } catch (cause) {
     throw fault(file, syntaxErrorAt(text), { what: "it is not JSON", cause });
   }
+  if (!isJsonObject(value)) throw fault(file, positionOf(text, []), { what: "its root is no object" });
   const parsed = v.safeParse(fixtureSchema, value, { abortEarly: true });
   if (!parsed.success) {
     const issue = parsed.issues[0];
     const path = (issue.path ?? []).map((part) => part.key as string | number);
-    const where = path.length === 0 ? "its root" : path.map(pointerPart).join("");
+    const where = path.map(pointerPart).join("");
     const what = issue.type === "strict_object" && issue.expected === "never"
       ? "is not a known key"
       : `expected ${issue.type === "custom" ? issue.message : issue.expected}, got ${issue.received}`;
