@@ -109,10 +109,12 @@ function needs({ fs, endpoints = {}, model, service, credential }: ToolManifest[
   const places = [
     ...(fs === undefined ? [] : [tick(`fs.${fs}`)]),
     ...(service === undefined ? [] : [tick(`${service}.repos`)]),
+    ...(model === undefined ? [] : [tick("model")]),
     ...(credential?.optional === false ? [tick("secrets")] : []),
   ];
   const requests = Object.values(model ?? endpoints).map(({ method, url }) => tick(`${method} ${url}`));
-  return [...places, ...requests].join(", ") || "nothing";
+  const reached = model === undefined ? requests : [requests.join(" or ")];
+  return [...places, ...reached].join(", ") || "nothing";
 }
 
 function sentence(text: string): string {

@@ -12,6 +12,7 @@ import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { realOf } from "./real_path.ts";
+import { assertModelFlags } from "./model_flags.ts";
 import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
@@ -229,30 +230,7 @@ function addCredentials(merge: Merge, flags: PolicyFlags): void {
 function addModel(merge: Merge, flags: PolicyFlags): void {
   const { model } = merge.loaded.policy;
   const { modelProvider: provider, modelApiKeyEnv: apiKeyEnv, modelName: names = [], modelFixture: fixture } = flags;
-  if (provider !== undefined && fixture !== undefined) {
-    throw new UsageError("usage_conflict", "Cannot use --model-provider with --model-fixture: name one of them");
-  }
-  const isKeyNamed = apiKeyEnv !== undefined || model?.apiKeyEnv !== undefined ||
-    [...Object.keys(merge.loaded.policy.secrets ?? {}), ...flags.secret ?? []].some((text) =>
-      /^model\.call(?:=|$)/.test(text)
-    );
-  const needed: [boolean, string][] = [
-    [provider !== undefined && !isKeyNamed, "--model-provider: it needs --model-api-key-env, the variable of its key"],
-    [
-      provider !== undefined && names.length + (model?.models ?? []).length === 0,
-      "--model-provider: it needs --model-name, the models that may be asked for",
-    ],
-    [
-      apiKeyEnv !== undefined && provider === undefined && model?.provider === undefined,
-      "--model-api-key-env: it needs --model-provider, to whom the key is sent",
-    ],
-    [
-      names.length > 0 && model === undefined && provider === undefined && fixture === undefined,
-      "--model-name: it needs --model-provider or --model-fixture, who answers",
-    ],
-  ];
-  const missing = needed.find(([isMissing]) => isMissing);
-  if (missing !== undefined) throw new UsageError("usage_needs_flag", `Cannot use ${missing[1]}`);
+  assertModelFlags(flags, merge.loaded.policy);
   merge.set("/model/provider", "--model-provider", provider);
   if (provider !== undefined && (provider !== model?.provider || model.fixture !== undefined)) {
     merge.adds("--model-provider");
