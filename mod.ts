@@ -180,6 +180,7 @@ export type {
   WorkFolder,
 } from "./src/plan/process_plan.ts";
 export type { ModelLimit, ModelPlan } from "./src/plan/model_plan.ts";
+export type { ModelFlags } from "./src/policy/model_flags.ts";
 export type { ModelEndpoint, ModelProviderName } from "./src/authority/model_providers.ts";
 export type { FileIdentity } from "./src/plan/program_setup.ts";
 export type { ProgramFact } from "./src/policy/program_fact.ts";

@@ -5,10 +5,13 @@
  */
 
 /** Names of the providers, as policies write them. */
-export const MODEL_PROVIDER_NAMES = ["openai.responses", "anthropic.messages"] as const;
+export type ModelProviderName = "openai.responses" | "anthropic.messages";
 
-/** One of {@linkcode MODEL_PROVIDER_NAMES}. */
-export type ModelProviderName = typeof MODEL_PROVIDER_NAMES[number];
+/** Every name. */
+export const MODEL_PROVIDER_NAMES: readonly [ModelProviderName, ...ModelProviderName[]] = [
+  "openai.responses",
+  "anthropic.messages",
+];
 
 /** Where a provider is asked, and with which header. */
 export interface ModelEndpoint {

@@ -79,9 +79,15 @@ export async function exchangeModel(
   } catch (cause) {
     signal.throwIfAborted();
     const failure = transportFailure(cause);
-    // What Deno's permissions refused was never sent
-    return { failure, spent: !(cause instanceof Deno.errors.NotCapable), ...known };
+    return { failure, spent: wasSent(cause), ...known };
   }
+}
+
+/** Whether any of a request may have been sent: not where permissions refused it, or nobody could be reached at all. */
+function wasSent(cause: unknown): boolean {
+  if (cause instanceof Deno.errors.NotCapable) return false;
+  const detail = cause instanceof TypeError && cause.cause instanceof Error ? cause.cause.message : "";
+  return !/: client error \(Connect\): (?:dns error|tcp connect error): /.test(detail);
 }
 
 type Read = Pick<ModelExchanged, "response" | "failure" | "note">;

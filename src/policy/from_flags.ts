@@ -12,11 +12,11 @@ import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { realOf } from "./real_path.ts";
-import { assertModelFlags } from "./model_flags.ts";
+import { addModel, type ModelFlags } from "./model_flags.ts";
 import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
-export interface PolicyFlags {
+export interface PolicyFlags extends ModelFlags {
   /** `--agent`: path of the agent's entry module. */
   readonly agent?: string;
   /** `--tool`: names of granted tools. */
@@ -45,16 +45,6 @@ export interface PolicyFlags {
   readonly githubRepo?: readonly string[];
   /** `--github-token-env`: variable that holds the token of the github tools. */
   readonly githubTokenEnv?: string;
-  /** `--secret`: `<tool>=<variable>`, the variable that holds the credential of one tool. */
-  readonly secret?: readonly string[];
-  /** `--model-provider`: who is asked, `openai.responses` or `anthropic.messages`. */
-  readonly modelProvider?: string;
-  /** `--model-api-key-env`: variable that holds the provider's key. */
-  readonly modelApiKeyEnv?: string;
-  /** `--model-name`: models that may be asked for; the first is the default. */
-  readonly modelName?: readonly string[];
-  /** `--model-fixture`: file of recorded answers; with it nobody is asked. */
-  readonly modelFixture?: string;
   /** `--process-command`: `<name>=<path>`, a program that may be started. */
   readonly processCommand?: readonly string[];
   /** `--process-cwd`: folders in and below which programs may start. */
@@ -227,27 +217,6 @@ function addCredentials(merge: Merge, flags: PolicyFlags): void {
   }
 }
 
-function addModel(merge: Merge, flags: PolicyFlags): void {
-  const { model } = merge.loaded.policy;
-  const { modelProvider: provider, modelApiKeyEnv: apiKeyEnv, modelName: names = [], modelFixture: fixture } = flags;
-  assertModelFlags(flags, merge.loaded.policy);
-  merge.set("/model/provider", "--model-provider", provider);
-  if (provider !== undefined && (provider !== model?.provider || model.fixture !== undefined)) {
-    merge.adds("--model-provider");
-    // The operator asks for somebody who answers now
-    merge.drop("/model/fixture");
-  }
-  merge.set("/model/apiKeyEnv", "--model-api-key-env", apiKeyEnv);
-  if (apiKeyEnv !== undefined && apiKeyEnv !== model?.apiKeyEnv) merge.adds("--model-api-key-env");
-  for (const name of new Set(names)) {
-    if (!(model?.models ?? []).includes(name)) merge.append("/model/models", "--model-name", name);
-  }
-  if (fixture !== undefined) {
-    merge.set("/model/fixture", "--model-fixture", merge.path(fixture));
-    merge.adds("--model-fixture");
-  }
-}
-
 function addProcess(merge: Merge, flags: PolicyFlags): void {
   const { process } = merge.loaded.policy;
   const { processCommand = [], processCwd = [], processEnv = [], processOutputStreamChunkBytes: chunkBytes } = flags;
@@ -367,13 +336,6 @@ class Merge {
     const last = parts.pop() ?? "";
     this.#at(parts)[last] = value;
     this.from(pointer, flag);
-  }
-
-  /** Takes away what the policy says; nothing where it says nothing. */
-  drop(pointer: string): void {
-    const parts = pointer.split("/").slice(1);
-    const last = parts.pop() ?? "";
-    delete this.#at(parts)[last];
   }
 
   /** Sets a number; more than before is added authority. */

@@ -359,6 +359,16 @@ Deno.test("models count what was asked for where an answer does not say what it 
   );
 });
 
+Deno.test("models count nothing where nobody could be reached", async () => {
+  const world = await startTlsWorld({});
+  const run = makeRun(asked("openai.responses"), world);
+  using client = makeHttpClient(run, { caPem: world.caPem });
+  await world.close();
+  const { error, note } = await callModel(makeModels(run, { client: () => client }), { id: "q" });
+  assert.match(textOf(error), /^transport_error true/);
+  assert.deepEqual(note.usage, { input_tokens: 0, output_tokens: 0, total_tokens: 0, source: "none" });
+});
+
 Deno.test("models answer no more calls than the plan says, and count a call that failed", () =>
   withModels(asked("openai.responses", { calls: 2 }), { status: 500 }, async (models, world) => {
     await callModel(models, { id: "q" });
