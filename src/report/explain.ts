@@ -172,15 +172,15 @@ function explainModels({ model, ...plan }: Plan, at: At): Explained[] {
   const tools = namesOf(plan, ({ service }) => service === "model");
   const { fixture, models, audit } = model;
   const by = fixture === null
-    ? `by ${model.provider}`
-    : `from ${fixture.path} (sha256 ${fixture.sha256.slice(0, 12)}…), nobody is asked`;
+    ? `of ${model.provider}`
+    : `recorded in ${fixture.path} (sha256 ${fixture.sha256.slice(0, 12)}…)`;
   const names: Explained[] = models.length === 0
-    ? [{ what: `any name, answered ${by}`, at: at("/model/fixture"), tools }]
+    ? [{ what: `any model, ${by}`, at: at("/model/fixture"), tools }]
     : models.map((name, i) => ({
-      what: `${name}${i === 0 ? " (default)" : ""}, answered ${by}`,
+      what: `${name}${i === 0 ? ", the default," : ""} ${by}`,
       at: at(`/model/models/${i}`),
       tools,
-      beyond: "other models: key 2 only",
+      beyond: "other models: key 2 only; further tools, links and files: never sent",
     }));
   const kept = audit === "redacted"
     ? "the log keeps the text of questions and answers, without known secrets"

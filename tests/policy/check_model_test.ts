@@ -191,7 +191,7 @@ Deno.test("a model block is shown where grants are shown", () =>
     assert.match(lines, /may reach POST https:\/\/api\.openai\.com\/v1\/responses/);
     const { sections, notes } = explain(plan, (file) => ({ file, line: 1, column: 1 }));
     const of = (title: string): string => JSON.stringify(sections.find((section) => section.title === title)?.lines);
-    assert.match(of("Models that may be asked"), /m \(default\), answered by openai\.responses.*the text of questions/);
+    assert.match(of("Models that may be asked"), /m, the default, of openai\.responses".*the text of questions/);
     assert.match(of("May be reached"), /POST https:\/\/api\.openai\.com\/v1\/responses.*\/model\/provider/);
     assert.match(of("May be spent"), /Answers that may be asked for: 7"/);
     assert.match(of("Variables that may be read"), /"KEY","at":"\/model\/apiKeyEnv/);
