@@ -133,7 +133,6 @@ class PlannedModels implements Models {
             attempted: limit + 1,
           });
         }
-        this.#calls++;
         return question.recorded === undefined
           ? await this.#ask(question, call, limits.replyBytes ?? Infinity)
           : this.#replay(question.recorded, call);
@@ -143,6 +142,7 @@ class PlannedModels implements Models {
 
   /** A recorded answer costs nothing; what it says of tokens is passed on and not counted. */
   #replay({ id, response }: ModelRecording, call: CallContext): JsonObject {
+    this.#calls++;
     const usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0, source: "recorded" };
     call.note({ status_code: 200, response_bytes: utf8Length(JSON.stringify(response)), fixture_id: id, usage });
     return response;
@@ -175,6 +175,8 @@ class PlannedModels implements Models {
     // Should the call end before its answer does, its tokens are those that were asked for
     call.noteTimeout?.({ error_kind: "timeout", usage: usageNote(asked, "asked"), max_output_tokens: allowed });
     call.note({ max_output_tokens: allowed });
+    // Without a pause since both were looked at, so that calls which overlap see each other
+    this.#calls++;
     this.#reserved += bytes + allowed;
     let counted: TokenUsage = asked;
     try {

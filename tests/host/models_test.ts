@@ -372,6 +372,9 @@ Deno.test("models count nothing where nobody could be reached", async () => {
 Deno.test("models answer no more calls than the plan says, and count a call that failed", () =>
   withModels(asked("openai.responses", { calls: 2 }), { status: 500 }, async (models, world) => {
     await callModel(models, { id: "q" });
+    // What is refused before it is sent is no call
+    const refused = await callModel(models, { id: "q", input: "x".repeat(99_900) });
+    assert.ok(refused.error instanceof BudgetError && refused.error.code === "model_tokens", String(refused.error));
     await callModel(models, { id: "q" });
     const { error } = await callModel(models, { id: "q" });
     assert.ok(error instanceof BudgetError && error.code === "model_calls" && error.limit === 2, String(error));
