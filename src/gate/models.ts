@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { MODEL_NAME } from "../authority/model_providers.ts";
+import { ANY_MODEL } from "../plan/model_plan.ts";
 import type { Plan, PlannedTool } from "../plan/plan.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -14,8 +16,14 @@ export function decideModel({ model }: Plan, { service }: PlannedTool, target: s
   if (service !== "model" || model === undefined || !target.startsWith(PREFIX)) {
     return { code: "tool_not_granted", rule: null };
   }
+  const name = target.slice(PREFIX.length);
+  const { models, fixture } = model;
   // Recorded answers name their models themselves
-  if (model.models.length === 0 && model.fixture !== null) return { granted: "/model/fixture" };
-  const index = model.models.indexOf(target.slice(PREFIX.length));
-  return index < 0 ? { code: "model_not_admitted", rule: "/model/models" } : { granted: `/model/models/${index}` };
+  if (models.length === 0 && fixture !== null) return { granted: "/model/fixture" };
+  // Whoever is asked live is asked by a name
+  const isNamed = MODEL_NAME.test(name) || fixture !== null;
+  const index = models.includes(name) || !isNamed ? models.indexOf(name) : models.indexOf(ANY_MODEL);
+  return index < 0 || !isNamed
+    ? { code: "model_not_admitted", rule: "/model/models" }
+    : { granted: `/model/models/${index}` };
 }

@@ -7,10 +7,10 @@
 import { makeRedactor } from "../audit/redact.ts";
 import { MODEL_PROVIDERS, type ModelProviderName } from "../authority/model_providers.ts";
 import type { Requirement } from "../authority/requirement.ts";
-import { BudgetError, BugError, ToolError } from "../errors.ts";
+import { BudgetError, BugError, ToolError, ToolInputError } from "../errors.ts";
 import { canonical, type JsonObject, utf8Length } from "../json.ts";
 import { findRecording, type ModelRecording, parseModelFixture } from "../plan/model_fixture.ts";
-import { MIN_OUTPUT_TOKENS, type ModelPlan } from "../plan/model_plan.ts";
+import { admitsAnyModel, ANY_MODEL, MIN_OUTPUT_TOKENS, type ModelPlan } from "../plan/model_plan.ts";
 import type { ModelPower, ModelTarget, ModelWish, ResolveModel, Target } from "../tool/powers.ts";
 import { anthropicMessages } from "./anthropic_messages.ts";
 import { assertGranted, type CallContext, deny, type RunContext } from "./context.ts";
@@ -91,11 +91,18 @@ class PlannedModels implements Models {
     return Object.freeze({
       model: (wish: ModelWish): ModelTarget => {
         const prompt = readPrompt(tool, wish);
-        const model = wish.model ?? models[0];
+        const model = wish.model ?? models.find((name) => name !== ANY_MODEL);
+        if (model === undefined && fixture === null) {
+          throw new ToolInputError(
+            "tool_invalid_args",
+            `Cannot call "${tool}": "model" is missing, and there is no default`,
+          );
+        }
         const recorded = fixture === null
           ? undefined
           : findRecording(this.#recordings, { id: wish.id, model: wish.model });
-        const isMissed = fixture !== null && recorded === undefined && (models.length === 0 || isNamed(models, model));
+        const isMissed = fixture !== null && recorded === undefined &&
+          (admitsAnyModel(this.#plan) || models.some((name) => name === model));
         const asked = targetOf({
           kind: "context.load",
           target: `model:${model ?? "*"}`,
@@ -237,10 +244,6 @@ class PlannedModels implements Models {
     call.note({ ...note, usage: usageNote(usage, reported !== undefined ? "reported" : spent ? "asked" : "none") });
     return usage;
   }
-}
-
-function isNamed(models: readonly string[], model: string | undefined): boolean {
-  return model !== undefined && models.includes(model);
 }
 
 function endpointOf(provider: ModelProviderName | null): string {

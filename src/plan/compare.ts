@@ -10,7 +10,7 @@ import { BUDGETS } from "./budgets.ts";
 import type { Change } from "./change.ts";
 import { comparePaths, reachesOutside } from "./compare_paths.ts";
 import { compareProcess } from "./compare_programs.ts";
-import { MODEL_LIMITS } from "./model_plan.ts";
+import { admitsAnyModel, ANY_MODEL, MODEL_LIMITS } from "./model_plan.ts";
 import {
   askedEndpoints,
   type Budgets,
@@ -161,7 +161,8 @@ function compareModel({ model: was }: Plan, { model: is }: Plan): Change[] {
       : [`${model?.fixture?.path} (sha256 ${model?.fixture?.sha256.slice(0, 12)})`];
   const texts = (model: typeof was) => model?.audit === "redacted" ? [""] : [];
   const changes = [
-    ...compareSets(at("model", "the model", "models"), namesOfModels(was), namesOfModels(is)),
+    ...compareModels("gained", was, is),
+    ...compareModels("lost", is, was),
     ...compareSets(at("fixture", "the recorded answers of a model", "fixture"), answers(was), answers(is)),
     ...compareSets(at("audit", "questions and answers in the log", "audit"), texts(was), texts(is)),
   ];
@@ -175,11 +176,20 @@ function compareModel({ model: was }: Plan, { model: is }: Plan): Change[] {
   ];
 }
 
-/** Every pair of provider and model that a plan admits; another provider's model of the same name is another model. */
-function namesOfModels(model: Plan["model"]): string[] {
-  if (model === undefined) return [];
-  const by = model.fixture === null ? ` of ${model.provider}` : ", recorded";
-  return model.models.length === 0 ? [`of any name${by}`] : model.models.map((name) => `${name}${by}`);
+/** What the second admits beyond the first; another provider's model of the same name is another model. */
+function compareModels(kind: Change["kind"], from: Plan["model"], to: Plan["model"]): Change[] {
+  if (to === undefined) return [];
+  const source = (model: NonNullable<typeof to>) =>
+    model.fixture === null ? `of ${model.provider}` : "from a recording";
+  const isSame = from !== undefined && source(from) === source(to);
+  if (isSame && admitsAnyModel(from)) return [];
+  const names = admitsAnyModel(to) ? [ANY_MODEL] : to.models.filter((name) => !isSame || !from.models.includes(name));
+  return names.map((name) => ({
+    kind,
+    subject: "model",
+    text: `${name === ANY_MODEL ? "any model" : `the model ${name}`} ${source(to)}`,
+    rule: "/model/models",
+  }));
 }
 
 /** Rules only ever take away: one that is gone is a gain. Rules on paths for every tool are part of the sets. */

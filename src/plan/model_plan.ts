@@ -12,7 +12,10 @@ export interface ModelPlan {
   readonly provider: ModelProviderName | null;
   /** Recorded answers; where they are named nothing else is asked. */
   readonly fixture: { readonly path: PortablePath; readonly sha256: string } | null;
-  /** Names that a call may ask for, the first one by default; empty, for recorded answers alone: any. */
+  /**
+   * Names that a call may ask for, the first one by default. {@linkcode ANY_MODEL} admits every name, and is no default.
+   * Empty, for recorded answers alone: any.
+   */
   readonly models: readonly string[];
   /** Tokens that one answer may have. */
   readonly maxOutputTokens: number;
@@ -22,6 +25,14 @@ export interface ModelPlan {
   readonly calls: number;
   /** What the log keeps of questions and answers: shape and SHA-256, or their text without known secrets. */
   readonly audit: "digest" | "redacted";
+}
+
+/** Stands for every name in a list of models. */
+export const ANY_MODEL = "*";
+
+/** Whether a list admits every name. */
+export function admitsAnyModel({ models, fixture }: Pick<ModelPlan, "models" | "fixture">): boolean {
+  return models.includes(ANY_MODEL) || (models.length === 0 && fixture !== null);
 }
 
 /** One limit of the `model` block; all bounds are inclusive. */

@@ -4,6 +4,7 @@
  * @module
  */
 import { UsageError } from "../errors.ts";
+import { ANY_MODEL } from "../plan/model_plan.ts";
 import type { LoadedPolicy } from "./load.ts";
 import type { Policy } from "./schema.ts";
 
@@ -13,7 +14,7 @@ export interface ModelFlags {
   readonly modelProvider?: string;
   /** `--model-api-key-env`: variable that holds the provider's key. */
   readonly modelApiKeyEnv?: string;
-  /** `--model-name`: models that may be asked for; the first is the default. */
+  /** `--model-name`: models that may be asked for, the first by default; without any, every one that a call names. */
   readonly modelName?: readonly string[];
   /** `--model-fixture`: file of recorded answers; with it nobody is asked. */
   readonly modelFixture?: string;
@@ -48,7 +49,9 @@ export function addModel(merge: ModelMerge, flags: ModelFlags): void {
   if (provider !== undefined && provider !== model?.provider) merge.adds("--model-provider");
   merge.set("/model/apiKeyEnv", "--model-api-key-env", apiKeyEnv);
   if (apiKeyEnv !== undefined && apiKeyEnv !== model?.apiKeyEnv) merge.adds("--model-api-key-env");
-  for (const name of new Set(modelName)) {
+  // Without names the operator means whatever the agent asks for: calls, tokens and the key bound it
+  const names = provider === undefined || modelName.length + (model?.models ?? []).length > 0 ? modelName : [ANY_MODEL];
+  for (const name of new Set(names)) {
     if (!(model?.models ?? []).includes(name)) merge.append("/model/models", "--model-name", name);
   }
   if (fixture !== undefined) {
@@ -71,10 +74,6 @@ function assertModelFlags(flags: ModelFlags, { model, secrets = {} }: Policy): v
     (flags.secret ?? []).some((text) => text.startsWith("model.call="));
   const needed: readonly [isMissing: boolean, what: string][] = [
     [provider !== undefined && !isKeyNamed, "--model-provider: it needs --model-api-key-env, the variable of its key"],
-    [
-      provider !== undefined && names.length + (model?.models ?? []).length === 0,
-      "--model-provider: it needs --model-name, the models that may be asked for",
-    ],
     [
       apiKeyEnv !== undefined && (provider ?? model?.provider) === undefined,
       "--model-api-key-env: it needs --model-provider, to whom the key is sent",

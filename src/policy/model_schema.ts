@@ -4,8 +4,11 @@
  * @module
  */
 import * as v from "valibot";
-import { MODEL_NAME, MODEL_PROVIDER_NAMES } from "../authority/model_providers.ts";
+import { MODEL_PROVIDER_NAMES } from "../authority/model_providers.ts";
 import { MODEL_LIMITS, type ModelLimit } from "../plan/model_plan.ts";
+
+/** A name as calls write it, or the mark for any. */
+const LISTED_NAME = /^(?:\*|[A-Za-z0-9][A-Za-z0-9._:/-]{0,127})$/;
 
 function limit({ what, value, min, max }: ModelLimit) {
   return v.optional(v.pipe(
@@ -31,8 +34,8 @@ export const modelBlock = v.strictObject({
   models: v.optional(v.pipe(
     v.array(v.pipe(
       v.string(),
-      v.regex(MODEL_NAME, "the name of a model: letters, digits, . _ : / -"),
-      v.description("Name of a model, exactly as the provider has it"),
+      v.regex(LISTED_NAME, "the name of a model (letters, digits, . _ : / -), or * for any"),
+      v.description("Name of a model, exactly as the provider has it; * for any, which calls then have to name"),
     )),
     v.minLength(1),
     v.maxLength(256),

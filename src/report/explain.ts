@@ -8,7 +8,7 @@ import type { Position } from "../errors.ts";
 import { type JsonObject, pointerPart } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { isPlace } from "../plan/key1.ts";
-import { MODEL_LIMITS } from "../plan/model_plan.ts";
+import { ANY_MODEL, MODEL_LIMITS } from "../plan/model_plan.ts";
 import { askedEndpoints, type Plan, type PlannedTool } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 import { grammarText, sandboxText } from "./programs.ts";
@@ -177,7 +177,7 @@ function explainModels({ model, ...plan }: Plan, at: At): Explained[] {
   const names: Explained[] = models.length === 0
     ? [{ what: `any model, ${by}`, at: at("/model/fixture"), tools }]
     : models.map((name, i) => ({
-      what: `${name}${i === 0 ? ", the default," : ""} ${by}`,
+      what: name === ANY_MODEL ? `any model ${by}` : `${name}${i === 0 ? ", the default," : ""} ${by}`,
       at: at(`/model/models/${i}`),
       tools,
       beyond: "other models: key 2 only; further tools, links and files: never sent",

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { admitsAnyModel } from "../plan/model_plan.ts";
 import { askedEndpoints, type Plan, type PortablePath } from "../plan/plan.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { escapeText } from "./escape.ts";
@@ -75,7 +76,7 @@ function readText({ root, include, exclude }: Plan["fs"]["read"][number]): strin
 }
 
 function modelText({ provider, fixture, models, calls, totalTokens }: NonNullable<Plan["model"]>): string {
-  const which = models.length === 0 ? "any model" : names(models);
+  const which = admitsAnyModel({ models, fixture }) ? "any model" : names(models);
   const by = fixture === null ? `of ${provider}` : `by recorded answers from ${shown(fixture.path)}`;
   return `${which} ${by}, ${calls} times, ${totalTokens} tokens`;
 }

@@ -147,7 +147,8 @@ function grantRequirements({ name, authority }: ToolManifest): GrantRequirement[
   if (authority.model !== undefined) {
     steps.push({
       kind: "model",
-      flag: "--model-provider=<provider> --model-api-key-env=<VARIABLE> --model-name=<name>, or --model-fixture=<file>",
+      flag:
+        "--model-provider=<provider> --model-api-key-env=<VARIABLE> [--model-name=<name>], or --model-fixture=<file>",
       policy: '"model": { "provider": "openai.responses", "apiKeyEnv": "VARIABLE", "models": ["name"] }, or ' +
         '"model": { "fixture": "answers.json" }',
     });

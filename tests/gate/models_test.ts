@@ -54,6 +54,11 @@ Deno.test("the gate admits the models that the policy names, by name, and one en
       "POST https://api.openai.com/v1/responses?x=1",
     ]
   ) assert.equal(decide(MODEL, other), "endpoint_not_granted null", other);
+  const any = { ...MODEL, models: ["m", "*"] };
+  assert.equal(decide(any, "model:m"), "allow /tools/9 /model/models/0");
+  assert.equal(decide(any, "model:other"), "allow /tools/9 /model/models/1");
+  assert.equal(decide(any, "model:*"), "model_not_admitted /model/models");
+  assert.equal(decide(any, "model:a b"), "model_not_admitted /model/models");
   assert.equal(decide(undefined, "model:m"), "tool_not_granted null");
 });
 

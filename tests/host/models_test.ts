@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import type { ModelProviderName } from "../../src/authority/model_providers.ts";
-import { BudgetError, DenialError, ToolError } from "../../src/errors.ts";
+import { BudgetError, DenialError, ToolError, ToolInputError } from "../../src/errors.ts";
 import type { CallContext, RunContext } from "../../src/host/context.ts";
 import { readCredentials } from "../../src/host/credentials.ts";
 import { makeHttpClient } from "../../src/host/http_client.ts";
@@ -393,6 +393,14 @@ Deno.test("models send no request that is larger than the budget for arguments, 
     assert.deepEqual(world.connects, []);
   });
 });
+
+Deno.test("models ask no model without a name, also where any may be asked", () =>
+  withModels(asked("openai.responses", { models: ["*"] }), { body: OPENAI_ANSWER }, async (models, world) => {
+    const { error } = await callModel(models, { id: "q" });
+    assert.ok(error instanceof ToolInputError && /"model" is missing/.test(error.message), String(error));
+    assert.deepEqual((await callModel(models, { id: "q", model: "gpt-9" })).result, OPENAI_ANSWER);
+    assert.equal(JSON.parse(world.requests[0]?.body ?? "{}").model, "gpt-9");
+  }));
 
 Deno.test("models serve the tool and the call that a question was made for, and no other", () =>
   withModels(asked("openai.responses"), { body: OPENAI_ANSWER }, async (models, world) => {

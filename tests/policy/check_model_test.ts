@@ -164,6 +164,10 @@ Deno.test("comparePlans() says what a model block grants beyond another", () =>
     const gained = async (model: unknown): Promise<string> =>
       comparePlans(base, await plan(model)).filter(({ kind }) => kind === "gained").map(({ text }) => text).join("; ");
     assert.equal(await gained({ ...OPENAI, models: ["n"], calls: 1 }), "");
+    assert.equal(await gained({ ...OPENAI, models: ["m", "*"] }), "any model of openai.responses");
+    const any = await plan({ ...OPENAI, models: ["*"] });
+    assert.ok(covers(any, base) && !covers(base, any));
+    assert.match(grantLines(any).join("\n"), /may ask {3}any model of openai\.responses/);
     assert.equal(await gained({ ...OPENAI, models: ["m", "x"] }), "the model x of openai.responses");
     assert.match(await gained({ ...OPENAI, calls: 101 }), /^model\.calls: 101 instead of 100$/);
     assert.match(await gained({ ...OPENAI, totalTokens: 2_000_000 }), /^model\.totalTokens/);
@@ -223,9 +227,10 @@ Deno.test("policyFromFlags() makes a model block of flags, and says which one is
     const bysecret = await policyFromFlags({ ...keyless, secret: [`${TOOL}=OWN`] }, dir);
     assert.deepEqual(bysecret.policy.secrets, { [TOOL]: "OWN" });
     const { modelName: _name, ...nameless } = flags;
+    assert.deepEqual((await policyFromFlags(nameless, dir)).policy.model?.models, ["*"]);
     const { modelProvider: _provider, ...nobody } = flags;
     for (
-      const bad of [keyless, nameless, nobody, { tool: [TOOL], modelName: ["m"] }, { ...flags, modelFixture: "a" }]
+      const bad of [keyless, nobody, { tool: [TOOL], modelName: ["m"] }, { ...flags, modelFixture: "a" }]
     ) {
       await assert.rejects(policyFromFlags(bad, dir), UsageError, JSON.stringify(bad));
     }
