@@ -207,8 +207,9 @@ class PlannedModels implements Models {
       counted = this.#count(exchanged, { provider, asked, call });
       const failure = exchanged.failure ??
         (exchanged.response === undefined ? undefined : provider.refusal(exchanged.response));
-      if (failure !== undefined) throw failed(failure);
-      return withoutSecret(exchanged.response ?? {}, value);
+      const scrub = scrubberOf(value);
+      if (failure !== undefined) throw failed({ ...failure, ...withoutSecret(shownOf(failure), scrub) });
+      return withoutSecret(exchanged.response ?? {}, scrub);
     } finally {
       this.#reserved -= bytes + allowed;
       this.#used += counted.input + counted.output;
@@ -258,12 +259,22 @@ function usageNote({ input, output }: TokenUsage, source: "reported" | "asked" |
   return { input_tokens: input, output_tokens: output, total_tokens: input + output, source };
 }
 
-/** A provider that sends the key back would put it into the agent's hands. */
-function withoutSecret(response: JsonObject, headerValue: string): JsonObject {
+/** Takes the key of a header out of a text, in every form that it may have there. */
+function scrubberOf(headerValue: string): (text: string) => string {
   const secrets = new Map([["credential", headerValue.replace(/^Bearer /, "")]]);
-  const text = JSON.stringify(response);
-  const clean = makeRedactor({ fields: [], secrets }).scrub(text);
-  return clean === text ? response : JSON.parse(clean) as JsonObject;
+  return makeRedactor({ fields: [], secrets }).scrub;
+}
+
+/** A provider that sends the key back would put it into the agent's hands. */
+function withoutSecret<T>(value: T, scrub: (text: string) => string): T {
+  const text = JSON.stringify(value);
+  const clean = scrub(text);
+  return clean === text ? value : JSON.parse(clean) as T;
+}
+
+/** What of a failure agents and records see; even its slugs are the provider's words. */
+function shownOf({ message, fields = {} }: ModelFailure): { readonly message: string; readonly fields: JsonObject } {
+  return { message, fields };
 }
 
 function failed(

@@ -279,6 +279,15 @@ for (const provider of PROVIDERS) {
       assert.equal((late.usage as JsonObject).source, "asked");
     }));
 
+  Deno.test(`models of ${provider} give no agent a key that looks like the name of an error`, () => {
+    const answer = { status: 400, body: { error: { type: "abcdefgh_ijklmnop", message: "x" } } };
+    return withModels({ provider, key: "abcdefgh_ijklmnop" }, answer, async (models) => {
+      const { error } = await callModel(models, { id: "q" });
+      assert.match(textOf(error), /http status 400, \[redacted\]$/);
+      assert.ok(error instanceof ToolError && error.fields.provider_error_type === "[redacted]");
+    });
+  });
+
   Deno.test(`models of ${provider} give no agent the key that an answer holds`, () => {
     const echo = provider === "openai.responses"
       ? { output: [{ type: "message", content: [{ type: "output_text", text: `key ${KEY} and ${btoa(KEY)}` }] }] }
