@@ -114,7 +114,7 @@ function checkUse(check: Check): void {
   if (granted.some(({ authority }) => authority.endpoints)) return;
   const keys = Object.keys(policy.network ?? {});
   // A model is asked on the same way out, but its answers are neither recorded there, kept nor asked for again.
-  const useless = granted.some((m) => Object.keys(modelReach(m, policy).endpoints).length > 0 && asksModels(m))
+  const useless = granted.some(asksModels) && policy.model?.provider !== undefined
     ? keys.filter((key) => !["proxy", "ca", "ipv6"].includes(key)).map((key) => `/network/${key}`)
     : keys.length > 0
     ? ["/network"]

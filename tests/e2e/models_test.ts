@@ -213,9 +213,8 @@ Deno.test("a run with recorded answers has no network and no key, whatever its p
     const policy = policyOf(PROVIDERS[0] as Provider);
     return withProject({ policy, agent: AGENT, files: { "answers.json": answers } }, async (project) => {
       const args = ["run", "--json", "--model-fixture=answers.json"];
-      const { network: _, ...offline } = policy;
-      await project.policy(offline);
-      const { code, records, stdout } = await project.run({ args, env: { MODEL_KEY: KEY } });
+      const env = { MODEL_KEY: KEY, TEST_PROXY: world.proxyUrl, TEST_CA: world.caFile };
+      const { code, records, stdout } = await project.run({ args, env });
       assert.equal(code, 0, stdout);
       const start = records[0];
       assert.ok(!JSON.stringify(start?.flags).includes("--allow-net"), JSON.stringify(start?.flags));
