@@ -180,7 +180,7 @@ function explainModels({ model, ...plan }: Plan, at: At): Explained[] {
       what: name === ANY_MODEL ? `any model ${by}` : `${name}${i === 0 ? ", the default," : ""} ${by}`,
       at: at(`/model/models/${i}`),
       tools,
-      beyond: "other models: key 2 only; further tools, links and files: never sent",
+      beyond: `other models: ${keysOf("ask_other_model")}; further tools, links and files: never sent`,
     }));
   const kept = audit === "redacted"
     ? "the log keeps the text of questions and answers, without known secrets"

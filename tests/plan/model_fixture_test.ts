@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { DataError } from "../../src/errors.ts";
+import { anthropicMessages } from "../../src/host/anthropic_messages.ts";
+import { openaiResponses } from "../../src/host/openai_responses.ts";
 import { findRecording, parseModelFixture } from "../../src/plan/model_fixture.ts";
 
 const parse = (value: unknown) => parseModelFixture(JSON.stringify(value), "answers.json");
@@ -21,6 +23,14 @@ Deno.test("parseModelFixture() reads recorded answers, and findRecording() the f
   assert.equal(find("b", "other"), 4);
   assert.equal(find("c"), undefined);
   assert.equal(find("constructor"), undefined);
+});
+
+Deno.test("the shipped recording has the form of both providers' answers", async () => {
+  const text = await Deno.readTextFile(new URL("../../fixtures/model/answers.json", import.meta.url));
+  const recordings = parseModelFixture(text, "answers.json");
+  const answer = (model: string) => findRecording(recordings, { id: "summary", model })?.response ?? {};
+  assert.equal(openaiResponses.refusal(answer("gpt-5-mini")), undefined);
+  assert.equal(anthropicMessages.refusal(answer("claude-sonnet-4-5")), undefined);
 });
 
 Deno.test("parseModelFixture() refuses anything else, with its place", () => {
