@@ -4,6 +4,7 @@ import type { Record as AuditRecord } from "../../src/audit/record.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { ANTHROPIC_ANSWER, anthropicEvents, event, OPENAI_ANSWER, openaiEvents, TEXT } from "../net/model_answers.ts";
 import { startTlsWorld, type TlsWorld } from "../net/tls_world.ts";
+import { watchCommandLines } from "./command_lines.ts";
 import { type Project, type RunResult, withProject } from "./run_project.ts";
 
 const KEY = "sk-canary+0123456789/abcdef==";
@@ -91,9 +92,20 @@ async function withWorld(provider: Provider, body: (world: TlsWorld) => Promise<
   }
 }
 
-function run(project: Project, world: TlsWorld, isolation: string): Promise<RunResult> {
+async function run(project: Project, world: TlsWorld, isolation: string): Promise<RunResult> {
   const env = { TEST_PROXY: world.proxyUrl, TEST_CA: world.caFile, MODEL_KEY: KEY };
-  return project.run({ args: ["run", "--json", `--isolation=${isolation}`], env });
+  let lines: Promise<string[]> = Promise.resolve([]);
+  const result = await project.run({
+    args: ["run", "--json", `--isolation=${isolation}`],
+    env,
+    onStart: (child) => {
+      lines = watchCommandLines(child);
+    },
+  });
+  const seen = await lines;
+  assert.ok(seen.some((line) => line.includes("--allow-env=MODEL_KEY")), "the host was not seen");
+  assert.ok(!seen.some((line) => line.includes(KEY)), "a command line holds the key");
+  return result;
 }
 
 /** The records of the calls without what differs from run to run. */
