@@ -14,6 +14,7 @@ import { planExpectedDenials, planGate } from "./check_rules.ts";
 import { planExpectedEvents, planSession, schemaFiles } from "./check_controls.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { operatorsFolders, planProcess } from "./check_process.ts";
+import { planModel } from "./check_model.ts";
 import { planTools } from "./check_tools.ts";
 import type { Facts } from "./inspect.ts";
 import type { LoadedPolicy } from "./load.ts";
@@ -52,7 +53,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   const kept = [
     ...programs.kept,
     ...(modules ?? []).map(({ path }) => path),
-    ...["/agent", "/network/ca/file"].flatMap((at) => facts.paths.get(at)?.real ?? []),
+    ...["/agent", "/network/ca/file", "/model/fixture"].flatMap((at) => facts.paths.get(at)?.real ?? []),
     ...schemaFiles(check),
     ...(policy.network?.fixtures ?? []).flatMap((_, i) => facts.paths.get(`/network/fixtures/${i}`)?.real ?? []),
   ];
@@ -60,6 +61,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   const fs = planFiles(check, [...kept, ...session.kept], { work: programs.folders, secret: session.kept });
   const gate = planGate(check);
   const github = planGitHub(check);
+  const model = planModel(check);
   const credentials = planCredentials(check);
   const expectDenials = planExpectedDenials(check);
   const expectEvents = planExpectedEvents(check);
@@ -82,6 +84,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     ...(programs.process === undefined ? {} : { process: programs.process }),
     github,
     credentials,
+    ...(model === undefined ? {} : { model }),
     gate,
     budgets,
     env: [...new Set(env.filter((name) => name !== undefined))].toSorted(),

@@ -12,9 +12,10 @@ import { BUDGETS } from "../plan/budgets.ts";
 import { dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { COMMAND_LINE, type FlaggedPolicy, Merge } from "./merge.ts";
 import { realOf } from "./real_path.ts";
+import { addModel, type ModelFlags } from "./model_flags.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
-export interface PolicyFlags {
+export interface PolicyFlags extends ModelFlags {
   /** `--agent`: path of the agent's entry module. */
   readonly agent?: string;
   /** `--tool`: names of granted tools. */
@@ -43,8 +44,6 @@ export interface PolicyFlags {
   readonly githubRepo?: readonly string[];
   /** `--github-token-env`: variable that holds the token of the github tools. */
   readonly githubTokenEnv?: string;
-  /** `--secret`: `<tool>=<variable>`, the variable that holds the credential of one tool. */
-  readonly secret?: readonly string[];
   /** `--process-command`: `<name>=<path>`, a program that may be started. */
   readonly processCommand?: readonly string[];
   /** `--process-cwd`: folders in and below which programs may start. */
@@ -119,6 +118,7 @@ export async function withFlags(
   for (const path of flags.osvFixture ?? []) merge.append("/network/fixtures", "--osv-fixture", merge.path(path));
   addCache(merge, flags);
   addCredentials(merge, flags);
+  addModel(merge, flags);
   addProcess(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
     value: flags.namedNetworkRetryAttempts,
