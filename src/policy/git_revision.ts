@@ -77,6 +77,15 @@ export async function openRevision(folder: string, name: string): Promise<Revisi
           const bytes = entry?.kind === "file" ? await objects.read(entry.id) : undefined;
           return bytes === undefined ? null : await sha256(bytes);
         },
+        async readText(path) {
+          const entry = isInside(top, path) ? await find(path) : undefined;
+          const bytes = entry?.kind === "file" ? await objects.read(entry.id) : undefined;
+          try {
+            return bytes === undefined ? null : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+          } catch {
+            return null;
+          }
+        },
       },
       readText: async (path) => await textOf(objects, await find(path), `${name}:${relativeTo(top, path)}`),
       close: () => objects.close(),

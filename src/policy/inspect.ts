@@ -8,6 +8,7 @@ import { pathProblem, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
 import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
+import { addFix, type LockedPackages, lockedPackages, PACKAGE_LOCKS, type PackageProblem } from "./package_lock.ts";
 import { type ProgramFact, readProgram } from "./program_fact.ts";
 import { maybeLstat, realOf } from "./real_path.ts";
 import type { Policy } from "./schema.ts";
@@ -36,6 +37,8 @@ export interface Facts {
   readonly programs: ReadonlyMap<string, ProgramFact>;
   /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
   readonly tracked: ReadonlySet<string>;
+  /** What the project's lock says of the packages that the policy lists; `null` where it lists none. */
+  readonly packages: LockedPackages | PackageProblem | null;
 }
 
 /** Options of {@linkcode inspect}. */
@@ -53,10 +56,12 @@ export interface FileView {
   lookAt(path: string): PathFact | Promise<PathFact>;
   /** SHA-256 of a file's bytes; `null` where it cannot be read. */
   hashFile(path: string): Promise<string | null>;
+  /** Text of a file; `null` where there is no regular file of text that can be read. */
+  readText(path: string): Promise<string | null>;
 }
 
 /** The disk. */
-const DISK: FileView = Object.freeze({ lookAt, hashFile });
+const DISK: FileView = Object.freeze({ lookAt, hashFile, readText });
 
 /** Largest file that the launcher reads for the host, in bytes. */
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024;
@@ -90,6 +95,29 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     inputs,
     programs,
     tracked,
+    packages: await readPackages(loaded.policy.packages ?? [], options.places.project, view),
+  };
+}
+
+/**
+ * What the project's lock says of some packages: `deno.lock` where the project has one, else `package-lock.json`.
+ *
+ * @param project Absolute path of the project.
+ * @returns `null` where no package is named; a problem where there is no lock, or none that can be used.
+ */
+export async function readPackages(
+  names: readonly string[],
+  project: string,
+  view: Pick<FileView, "readText"> = DISK,
+): Promise<LockedPackages | PackageProblem | null> {
+  if (names.length === 0) return null;
+  for (const lock of PACKAGE_LOCKS) {
+    const text = await view.readText(resolvePath(project, lock));
+    if (text !== null) return lockedPackages(lock, text, names);
+  }
+  return {
+    problem: `the project has neither ${PACKAGE_LOCKS.join(" nor ")}`,
+    fix: addFix("deno.lock", names[0] ?? ""),
   };
 }
 
@@ -141,6 +169,17 @@ async function programInView(view: FileView, path: string): Promise<ProgramFact 
   const sha256 = await view.hashFile(path);
   if (sha256 === null) return null;
   return { sha256, kind: "binary", setsUser: false, identity: { dev: 0, ino: 0, size: 0, mtimeMs: 0 } };
+}
+
+async function readText(path: string): Promise<string | null> {
+  try {
+    // a lock that is a link could be anybody's
+    const { isFile, size } = await Deno.lstat(path);
+    if (!isFile || size > MAX_INPUT_BYTES) return null;
+    return new TextDecoder("utf-8", { fatal: true }).decode(await Deno.readFile(path));
+  } catch {
+    return null;
+  }
 }
 
 async function hashFile(path: string): Promise<string | null> {

@@ -65,6 +65,9 @@ export function authorityManifest(plan: Plan): JsonObject {
     rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
     redacted: sorted(plan.redact),
     budgets: { ...plan.budgets },
+    ...(plan.packages === undefined ? {} : {
+      packages: sorted(plan.packages.map(({ name, version, integrity }) => `${name} ${version} ${integrity}`)),
+    }),
     agent: plan.agent === null ? null : {
       entry: plan.agent.entry,
       modules: Object.fromEntries(plan.agent.modules.map(({ path, sha256 }) => [path, sha256])),
