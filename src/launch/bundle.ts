@@ -320,6 +320,7 @@ function compose({ files }: ServiceResult): string {
   if (code === undefined || !isSourceMap(map)) throw new BugError("bug_bundle_output", "Cannot read esbuild's output");
   const sources = map.sources.map((source) =>
     withoutNamespace(source).split("/").map((segment) => encodeURIComponent(segment)).join("/")
+      .replace(/^%24%7Bnpm%7D\/.*/, decodeURIComponent) // a package's files need none of it
   );
   const body = decoder.decode(code);
   const portable = { version: 3, sourceRoot: "agent:///", sources, names: map.names, mappings: map.mappings } as const;

@@ -108,7 +108,7 @@ export class PackageResolver {
     const opened = await this.#openedBy(importer);
     if (specifier.startsWith("./") || specifier.startsWith("../")) {
       const path = join(importer.slice(packagePlace(opened.locked).length), specifier);
-      return path !== undefined && isPlainPath(path) && isPlainPath(specifier.replace(/^(?:\.\.?\/)+/, ""))
+      return path !== undefined && isPlainPath(path)
         ? this.#named(opened, path, shown)
         : refuseImport(`the import of ${shown} leads out of the package`, "use another package");
     }
