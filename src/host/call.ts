@@ -44,15 +44,19 @@ export interface CallHost {
   readonly dryRun: boolean;
   /** Deadline of a granted tool in milliseconds; `undefined` for a name that is not granted. */
   timeoutMs(name: string): number | undefined;
-  /** Loads a granted tool. */
-  tool(name: string): Promise<Tool>;
+  /** A granted tool; a promise until it was loaded. */
+  tool(name: string): Tool | Promise<Tool>;
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
-  /** What the log keeps of a value. `bytes` bounds its size as JSON text. */
-  audit(value: Json, mode: AuditMode, bytes: number): Json | Promise<Json>;
+  /** What the log keeps of a value. `bytes` bounds its size as JSON text; `printed` is that text, where it is at hand. */
+  audit(
+    value: Json,
+    mode: AuditMode,
+    text: { readonly bytes: number; readonly printed?: string },
+  ): Json | Promise<Json>;
   record(body: RecordBody): void;
   recordAndWait(body: RecordBody): void;
   now(): number;
@@ -105,8 +109,10 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: "/tools" });
   const args = copyArgs(host, input);
 
-  const tool = await host.tool(name);
-  const prepared = await prepare(tool, args, host.resolver(tool));
+  const loaded = host.tool(name);
+  const tool = loaded instanceof Promise ? await loaded : loaded;
+  const made = prepare(tool, args, host.resolver(tool));
+  const prepared = made instanceof Promise ? await made : made;
   const rules = gate(host, tool, prepared);
   if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
 
@@ -127,11 +133,12 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     note: (fields) => void Object.assign(notes, fields),
     noteTimeout: (fields) => void Object.assign(late, fields),
   };
+  const shownArgs = auditArgs(host, tool, { args, bytes: input.bytes });
   const body: RecordBody = {
     type: "tool_call",
     call_id: callId,
     tool: name,
-    args: await auditArgs(host, tool, { args, bytes: input.bytes }),
+    args: shownArgs instanceof Promise ? await shownArgs : shownArgs,
     arg_bytes: input.bytes,
     ...(prepared.request.requirements.length === 0
       ? {}
@@ -150,11 +157,12 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
+  const shownResult = host.audit(value as Json, tool.audit.result, { bytes, printed: text });
   host.record({
     type: "tool_result",
     call_id: callId,
     tool: name,
-    result: await host.audit(value as Json, tool.audit.result, bytes),
+    result: shownResult instanceof Promise ? await shownResult : shownResult,
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
@@ -211,11 +219,15 @@ function copyArgs(host: CallHost, { name, args, bytes }: CallInput): JsonObject 
   return copied.value;
 }
 
-async function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Promise<Prepared> {
-  try {
-    return await tool.prepare(args, resolver);
-  } catch (error) {
+function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Prepared | Promise<Prepared> {
+  const failed = (error: unknown): never => {
     throw classify(tool.name, error, { phase: "prepare" });
+  };
+  try {
+    const made = tool.prepare(args, resolver);
+    return made instanceof Promise ? made.catch(failed) : made;
+  } catch (error) {
+    return failed(error);
   }
 }
 
@@ -269,7 +281,8 @@ async function invoke(
     controller.abort(message);
   });
   try {
-    return await Promise.race([tool.invoke(prepared, host.powers(tool, context)), late.promise]);
+    const value = tool.invoke(prepared, host.powers(tool, context));
+    return value instanceof Promise ? await Promise.race([value, late.promise]) : value;
   } catch (error) {
     throw classify(tool.name, error, { duration_ms: host.now() - started, ...notes });
   } finally {
@@ -301,14 +314,16 @@ interface KnownArgs {
   readonly bytes: number;
 }
 
-async function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): Promise<Json> {
+function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): JsonObject | Promise<JsonObject> {
   const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
-  const kept: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(args)) {
-    const shown = host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop", bytes);
-    kept[key] = shown instanceof Promise ? await shown : shown;
-  }
-  return kept;
+  const entries = Object.entries(args).map(([key, value]) => {
+    const mode = (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop";
+    return [key, host.audit(value, mode, { bytes })] as const;
+  });
+  const isKnown = (entry: readonly [string, Json | Promise<Json>]): entry is readonly [string, Json] =>
+    !(entry[1] instanceof Promise);
+  if (entries.every(isKnown)) return Object.fromEntries(entries);
+  return Promise.all(entries.map(async ([key, shown]) => [key, await shown] as const)).then(Object.fromEntries);
 }
 
 /** Turns what a tool threw into the end of its call; what must stop the run passes through. */

@@ -248,23 +248,28 @@ function makeCallHost(
 ): CallHost {
   const { plan, places } = run;
   const decide = hostParts.makeGate(plan, places);
-  const tools = new Map<string, Promise<Tool>>();
+  const tools = new Map<string, Tool | Promise<Tool>>();
   return {
     budgets: plan.budgets,
     dryRun,
     timeoutMs: (name) => Object.hasOwn(plan.tools, name) ? plan.tools[name]?.timeoutMs : undefined,
     tool: (name) => {
-      const known = tools.get(name) ?? loadTool(hostParts, name);
-      tools.set(name, known);
-      return known;
+      const known = tools.get(name);
+      if (known !== undefined) return known;
+      const loading = loadTool(hostParts, name).then((tool) => {
+        tools.set(name, tool);
+        return tool;
+      });
+      tools.set(name, loading);
+      return loading;
     },
     resolver: (tool) => box.resolver(tool),
     powers: (tool, call) => box.powers(tool, call),
     decide,
     note: (tool) => run.credentials.note(tool),
-    audit: (value, mode, bytes) => {
+    audit: (value, mode, { bytes, printed }) => {
       const bounded = mode === "keep" && bytes > MAX_KEPT_BYTES ? boundedMode(value) : mode;
-      return auditValue(value, bounded, (text) => run.sha256(ENCODER.encode(text)));
+      return auditValue(value, bounded, { sha256: (text) => run.sha256(ENCODER.encode(text)), printed });
     },
     record: (body) => channel.send(body),
     recordAndWait: (body: RecordBody) => channel.sendAndWait(body),

@@ -209,9 +209,9 @@ export interface Tool {
   /** What the tool does not do, where a reader might think it does. */
   readonly nonClaims: readonly string[];
   /** Parses the arguments and makes canonical what they name. @throws {ToolInputError} If `raw` does not fit `args`, or the tool refuses it. */
-  prepare(raw: unknown, resolve: FullResolve): Promise<Prepared>;
+  prepare(raw: unknown, resolve: FullResolve): Prepared | Promise<Prepared>;
   /** Acts on what was prepared, once. @throws {BugError} If the handle is foreign or was used before. */
-  invoke(prepared: Prepared, powers: FullPowers): Promise<unknown>;
+  invoke(prepared: Prepared, powers: FullPowers): unknown;
 }
 
 /**
@@ -227,6 +227,16 @@ export function defineTool<
   X,
 >(spec: ToolSpec<A, R, Au, X>): Tool {
   const seals = new WeakMap<Prepared, { readonly artifact: X }>();
+  const seal = (draft: Draft<X>): Prepared => {
+    const requirements = Object.freeze(draft.targets.map((target) => target.requirement));
+    const prepared = new Prepared(
+      Object.freeze({ tool: spec.name, requirements }),
+      Object.freeze([...draft.targets]),
+      draft.note ?? {},
+    );
+    seals.set(prepared, { artifact: draft.artifact });
+    return prepared;
+  };
   return Object.freeze({
     name: spec.name,
     family: spec.family,
@@ -238,27 +248,21 @@ export function defineTool<
     limits: spec.limits ?? {},
     audit: spec.audit,
     nonClaims: spec.nonClaims ?? [],
-    async prepare(raw: unknown, resolve: FullResolve): Promise<Prepared> {
+    // Neither of the two waits where the tool does not: most calls need no turn of the microtask queue for them.
+    prepare(raw: unknown, resolve: FullResolve): Prepared | Promise<Prepared> {
       assertKnownKeys(spec, raw);
       const parsed = v.safeParse(spec.args, raw, { abortEarly: true });
       if (!parsed.success) throw new ToolInputError("tool_invalid_args", describeIssue(spec.name, parsed.issues[0]));
-      const draft = await spec.prepare(parsed.output, resolve as unknown as Resolve<Au>);
-      const requirements = Object.freeze(draft.targets.map((target) => target.requirement));
-      const prepared = new Prepared(
-        Object.freeze({ tool: spec.name, requirements }),
-        Object.freeze([...draft.targets]),
-        draft.note ?? {},
-      );
-      seals.set(prepared, { artifact: draft.artifact });
-      return prepared;
+      const draft = spec.prepare(parsed.output, resolve as unknown as Resolve<Au>);
+      return draft instanceof Promise ? draft.then(seal) : seal(draft);
     },
-    async invoke(prepared: Prepared, powers: FullPowers): Promise<unknown> {
+    invoke(prepared: Prepared, powers: FullPowers): unknown {
       const sealed = seals.get(prepared);
       if (sealed === undefined) {
         throw new BugError("bug_bad_handle", `Cannot invoke "${spec.name}": its handle is foreign or was already used`);
       }
       seals.delete(prepared);
-      return await spec.invoke(sealed.artifact, powers as unknown as Powers<Au>);
+      return spec.invoke(sealed.artifact, powers as unknown as Powers<Au>);
     },
   });
 }
