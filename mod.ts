@@ -62,6 +62,7 @@ export type {
   NetworkPlan,
   Places,
   Plan,
+  PlannedPackage,
   PlannedTool,
   PortablePath,
   ReadRoot,
