@@ -63,6 +63,7 @@ export interface BundleOptions {
 export async function makeBundle(options: BundleOptions): Promise<Manifest> {
   const out = resolvePath(Deno.cwd(), options.out);
   await assertFree(out, options.out);
+  const checkedBytes = await sizeOf(options.log);
   const verdict = await verifyAudit(options.log);
   const isTorn = verdict.damage?.kind === "torn_tail";
   if (verdict.records === 0 || (verdict.verdict === "broken" && !isTorn)) {
@@ -79,7 +80,7 @@ export async function makeBundle(options: BundleOptions): Promise<Manifest> {
     throw cannotCreate(options.out, "the system refused", cause);
   }
   try {
-    const manifest = await fill(staging, options, verdict, isTorn);
+    const manifest = await fill(staging, options, { verdict, isTorn, checkedBytes });
     await moveInto(staging, out, options.out);
     return manifest;
   } catch (error) {
@@ -88,13 +89,34 @@ export async function makeBundle(options: BundleOptions): Promise<Manifest> {
   }
 }
 
+/** The log as it was checked. */
+interface CheckedLog {
+  readonly verdict: Verdict;
+  /** Whether its last line was cut off. */
+  readonly isTorn: boolean;
+  readonly checkedBytes: number;
+}
+
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await Deno.stat(path)).size;
+  } catch {
+    return 0; // reading it says what is wrong
+  }
+}
+
 async function fill(
   staging: string,
   options: BundleOptions,
-  verdict: Verdict,
-  isTorn: boolean,
+  { verdict, isTorn, checkedBytes }: CheckedLog,
 ): Promise<Manifest> {
   const original = await digestFile(options.log, "audit.jsonl");
+  // a log only ever grows: what has the length that was checked is what was checked
+  if (original.bytes !== checkedBytes) {
+    throw new DataError("evidence_moved", "Cannot bundle the log: the run goes on and writes to it", {
+      fix: "Wait until it has ended",
+    });
+  }
   const log = `${staging}/${LOG_FILE}`;
   const copy = await redactLog({ from: options.log, to: log, verdict, redactor: options.redactor });
   const documents = new Documents();

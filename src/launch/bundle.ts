@@ -251,8 +251,22 @@ function resolveRelative(importer: string, path: string): string | Refusal {
       "write the path with the file's extension",
     );
   }
-  return resolveInside(importer, path) ??
-    refuseImport(`the import of ${shown} lies outside of the project`, "move the file into the project");
+  const found = resolveInside(importer, path);
+  if (found === undefined) {
+    return refuseImport(`the import of ${shown} lies outside of the project`, "move the file into the project");
+  }
+  if (isInstalled(found) && !isInstalled(importer)) {
+    return refuseImport(
+      `the import of ${shown} leads into node_modules`,
+      'list the package in "packages" of the policy, and import it by its name',
+    );
+  }
+  return found;
+}
+
+/** Whether a path leads through a folder of packages, in whatever case a file system takes for the same. */
+function isInstalled(path: string): boolean {
+  return path.toLowerCase().split("/").includes("node_modules");
 }
 
 /** JSON is typed as such, and nothing else is. */

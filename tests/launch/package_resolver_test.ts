@@ -297,6 +297,20 @@ Deno.test("a stale version in node_modules gives way to the right one in Deno's 
   });
 });
 
+Deno.test("a relative path into node_modules is no way around the policy's list", async () => {
+  await withPackages({ "good@1.0.0": GOOD }, {}, async (at) => {
+    await at.write("lib/a.ts", 'export * from "../node_modules/good/index.js";');
+    for (const path of ["./node_modules/good/index.js", "./lib/../node_modules/good/index.js", "./lib/a.ts"]) {
+      await at.write("agent.ts", `import x from "${path}";\nx;`);
+      assert.match(
+        shown(await refusal(at, ["good"])),
+        /leads into node_modules \| list the package in "packages"/,
+        path,
+      );
+    }
+  });
+});
+
 Deno.test("a file of the project cannot pass for one of a package", async () => {
   const files = { "agent.ts": 'import x from "./${npm}/good@1.0.0/index.js";\nexport default () => x;' };
   await withPackages({ "good@1.0.0": GOOD }, { files }, async (at) => {
