@@ -204,8 +204,8 @@ async function addLock(
 
 /** Knows the policy's fields, and the value of every variable whose name is that of a secret or stands in the policy. */
 function redactorOf(loaded: LoadedPolicy | undefined): Redactor {
-  const { redact = [], secrets = {}, github, process } = loaded?.policy ?? {};
-  const named = new Set([...Object.values(secrets), github?.tokenEnv, ...(process?.env?.pass ?? [])]);
+  const { redact = [], secrets = {}, github, model, process } = loaded?.policy ?? {};
+  const named = new Set([...Object.values(secrets), github?.tokenEnv, model?.apiKeyEnv, ...(process?.env?.pass ?? [])]);
   const known = Object.entries(Deno.env.toObject()).filter(([name, value]) =>
     (named.has(name) || isSecretVariable(name)) && utf8Length(value) >= MIN_SECRET_BYTES
   );

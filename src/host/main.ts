@@ -24,6 +24,7 @@ import type { CallHost } from "./call.ts";
 import type { RunContext } from "./context.ts";
 import { type Credentials, readCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
+import { auditOf, modelNote } from "./model_records.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
 import { Session, type SessionEnd } from "./session.ts";
@@ -265,7 +266,8 @@ function makeCallHost(
     resolver: (tool) => box.resolver(tool),
     powers: (tool, call) => box.powers(tool, call),
     decide,
-    note: (tool) => run.credentials.note(tool),
+    auditOf: (tool) => auditOf(plan, tool),
+    note: (tool) => ({ ...run.credentials.note(tool), ...modelNote(plan, tool, run.credentials) }),
     audit: (value, mode, { bytes, printed }) => {
       const bounded = mode === "keep" && bytes > MAX_KEPT_BYTES ? boundedMode(value) : mode;
       return auditValue(value, bounded, { sha256: run.sha256, printed });

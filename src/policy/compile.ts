@@ -13,6 +13,7 @@ import { planFiles, planUnsafe } from "./check_paths.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { operatorsFolders, planProcess } from "./check_process.ts";
+import { planModel } from "./check_model.ts";
 import { planPackages } from "./check_packages.ts";
 import { planTools } from "./check_tools.ts";
 import type { Facts } from "./inspect.ts";
@@ -57,12 +58,13 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     ...(modules ?? []).filter(({ packaged }) => packaged === undefined).map(({ path }) => path),
     // whether the packages are there or in Deno's cache, which is protected in any case: the same plan on any machine
     ...(packages === undefined ? [] : [`${facts.places.project}/node_modules`]),
-    ...["/agent", "/network/ca/file"].flatMap((at) => facts.paths.get(at)?.real ?? []),
+    ...["/agent", "/network/ca/file", "/model/fixture"].flatMap((at) => facts.paths.get(at)?.real ?? []),
     ...(policy.network?.fixtures ?? []).flatMap((_, i) => facts.paths.get(`/network/fixtures/${i}`)?.real ?? []),
   ];
   const fs = planFiles(check, kept, programs.folders);
   const gate = planGate(check);
   const github = planGitHub(check);
+  const model = planModel(check);
   const credentials = planCredentials(check);
   const expectDenials = planExpectedDenials(check);
   checkCache(check);
@@ -84,6 +86,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     ...(programs.process === undefined ? {} : { process: programs.process }),
     github,
     credentials,
+    ...(model === undefined ? {} : { model }),
     gate,
     budgets,
     env: [...new Set(env.filter((name) => name !== undefined))].toSorted(),
