@@ -63,6 +63,7 @@ export type {
   NetworkPlan,
   Places,
   Plan,
+  PlannedPackage,
   PlannedTool,
   PortablePath,
   ReadRoot,

@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   launch: ["errors", "json", "authority", "plan", "tool", "policy", "audit", "gate"],
   replay: ["errors", "json", "authority", "plan", "gate", "audit", "tool"],
   report: ["errors", "json", "authority", "plan", "gate", "audit", "tool", "policy", "replay"],
+  evidence: ["errors", "json", "authority", "audit", "replay", "report"],
   doctor: ["errors", "json", "authority", "plan", "tool", "policy", "audit", "launch", "gate"],
   cli: [
     "errors",
@@ -36,6 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "launch",
     "replay",
     "report",
+    "evidence",
     "doctor",
   ],
 };
@@ -81,6 +83,7 @@ const MAY_NAME_DENO: readonly string[] = [
   "src/cli/",
   "src/doctor/",
   "src/egress/main.ts",
+  "src/evidence/",
   "src/host/",
   "src/launch/",
   "src/isolate/",
@@ -177,7 +180,19 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/cli/replay_test.ts": ["src/cli/run_log.ts"],
   "tests/membrane/copy_test.ts": ["src/json.ts"],
   "tests/launch/esbuild_service_test.ts": ["src/launch/esbuild_packet.ts"],
-  "tests/launch/bundle_test.ts": ["src/launch/agent_bundle.ts", "src/launch/bundle_cache.ts"],
+  "tests/launch/bundle_test.ts": [
+    "src/launch/agent_bundle.ts",
+    "src/launch/bundle_cache.ts",
+    "src/launch/bundle_error.ts",
+  ],
+  "tests/launch/package_resolver_test.ts": ["src/launch/import_refusal.ts", "src/launch/package_folder.ts"],
+  "tests/evidence/make_bundle_test.ts": ["src/evidence/documents.ts", "src/evidence/redact_log.ts"],
+  "tests/evidence/verify_bundle_test.ts": [
+    "src/evidence/file_digest.ts",
+    "src/evidence/manifest.ts",
+    "src/evidence/signature.ts",
+  ],
+  "tests/cli/bundle_test.ts": ["src/cli/bundle_source.ts", "src/cli/bundle_verify.ts"],
   "tests/host/source_test.ts": ["src/host/source_walk.ts"],
   "tests/gate/command_grammar_test.ts": [
     "src/gate/argument_parser.ts",

@@ -49,7 +49,7 @@ const RECORDS: Readonly<Record<RecordType, string>> = {
   worker_host_call: "a call crossed from a worker to the host",
   authority_check: "what the host attested before the agent started",
   unsupported_control: "reserved",
-  run_artifact_manifest: "reserved",
+  run_artifact_manifest: "last but one: the files that the run wrote, with their digests, and under which plan",
   run_end: "last, exactly once: why the run ended",
 };
 

@@ -11,6 +11,7 @@ import { concatBytes } from "../bytes.ts";
 import { AuditError, ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { after } from "./after.ts";
+import { ArtifactLedger } from "./artifact_ledger.ts";
 import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
@@ -61,6 +62,7 @@ class Run {
   readonly #relay: Relay;
   readonly #words: HostWords = {};
   readonly #groups: ChildGroups;
+  readonly #artifacts: ArtifactLedger;
   #audit: AuditWriter | undefined;
   #leave: (() => void) | undefined;
   #auditError: unknown;
@@ -69,6 +71,7 @@ class Run {
   constructor(options: LaunchOptions) {
     this.#options = options;
     const { plan, base, channels } = options;
+    this.#artifacts = new ArtifactLedger(plan);
     // The agent first: its start overlaps with everything else, and it waits for the host in any case.
     if (plan.isolation === "process") this.#agent = spawnAgent(base, channels, options.agentBoot, plan.budgets);
     this.#host = spawnHost(base, options.hostFlags, [options.hostMain, ...hostArgs(options)], {
@@ -219,6 +222,7 @@ class Run {
       texts.push(text);
       bodies.push(body);
       this.#supervisor.saw(body);
+      this.#artifacts.saw(body);
       if (waits) waiting++;
     }
     this.#append(texts);
@@ -308,14 +312,18 @@ class Run {
     const { inFlight } = this.#supervisor;
     const { fault } = this.#words;
     this.#ended = true;
-    audit.append([JSON.stringify({
-      type: "run_end",
-      status,
-      reason,
-      ...(error === undefined ? {} : { error }),
-      ...(fault === undefined ? {} : { fault }),
-      ...(inFlight.length === 0 ? {} : { in_flight: inFlight as unknown as Json }),
-    })]);
+    const manifest = this.#artifacts.record({ status, reason }, this.#options.start.plan ?? null);
+    audit.append([
+      JSON.stringify(manifest),
+      JSON.stringify({
+        type: "run_end",
+        status,
+        reason,
+        ...(error === undefined ? {} : { error }),
+        ...(fault === undefined ? {} : { fault }),
+        ...(inFlight.length === 0 ? {} : { in_flight: inFlight as unknown as Json }),
+      }),
+    ]);
     audit.sync();
     return {
       status,

@@ -78,6 +78,8 @@ export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions =
   const bundle = await bundleAgent({
     entry: agent.startsWith("/") ? agent : `${loaded.base}/${agent}`,
     project: loaded.project,
+    packages: loaded.policy.packages,
+    denoDir: denoDirOf(env) ?? undefined,
     cacheDir: await bundleDir(places),
     onProgress: options.onProgress,
   });

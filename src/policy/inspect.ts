@@ -9,6 +9,7 @@ import type { Places } from "../plan/plan.ts";
 import type { EventSchemaFact, EventSchemaSource } from "./event_schema_fact.ts";
 import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
+import { addFix, type LockedPackages, lockedPackages, PACKAGE_LOCKS, type PackageProblem } from "./package_lock.ts";
 import { type ProgramFact, readProgram } from "./program_fact.ts";
 import { maybeLstat, realOf } from "./real_path.ts";
 import type { Policy } from "./schema.ts";
@@ -39,6 +40,8 @@ export interface Facts {
   readonly eventSchemas: ReadonlyMap<string, EventSchemaFact>;
   /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
   readonly tracked: ReadonlySet<string>;
+  /** What the project's lock says of the packages that the policy lists; `null` where it lists none. */
+  readonly packages: LockedPackages | PackageProblem | null;
 }
 
 /** Options of {@linkcode inspect}. */
@@ -108,6 +111,29 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     programs,
     eventSchemas,
     tracked,
+    packages: await readPackages(loaded.policy.packages ?? [], options.places.project, view),
+  };
+}
+
+/**
+ * What the project's lock says of some packages: `deno.lock` where the project has one, else `package-lock.json`.
+ *
+ * @param project Absolute path of the project.
+ * @returns `null` where no package is named; a problem where there is no lock, or none that can be used.
+ */
+export async function readPackages(
+  names: readonly string[],
+  project: string,
+  view: FileView = DISK,
+): Promise<LockedPackages | PackageProblem | null> {
+  if (names.length === 0) return null;
+  for (const lock of PACKAGE_LOCKS) {
+    const text = await lockText(view, resolvePath(project, lock));
+    if (text !== null) return lockedPackages(lock, text, names);
+  }
+  return {
+    problem: `the project has neither ${PACKAGE_LOCKS.join(" nor ")}`,
+    fix: addFix("deno.lock", names[0] ?? ""),
   };
 }
 
@@ -177,6 +203,17 @@ async function programInView(view: FileView, path: string): Promise<ProgramFact 
   const sha256 = await view.hashFile(path);
   if (sha256 === null) return null;
   return { sha256, kind: "binary", setsUser: false, identity: { dev: 0, ino: 0, size: 0, mtimeMs: 0 } };
+}
+
+/** Text of a lock; `null` where there is none, or a link: that could be anybody's. */
+async function lockText(view: FileView, path: string): Promise<string | null> {
+  const { kind, real } = await view.lookAt(path);
+  const bytes = kind === "file" && real === path ? await view.readFile(path) : null;
+  try {
+    return bytes === null ? null : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 async function readFile(path: string): Promise<Uint8Array<ArrayBuffer> | null> {

@@ -12,6 +12,7 @@ import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
 import { type Budgets, ISOLATIONS } from "../plan/plan.ts";
 import type { OutputOf } from "../tool/define.ts";
 import { modelBlock } from "./model_schema.ts";
+import { PACKAGE_NAME } from "./package_lock.ts";
 import { accepted, processBlock, processUnsafe } from "./process_schema.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
@@ -256,6 +257,18 @@ export const policySchema = v.strictObject({
   agent: v.optional(v.pipe(
     path,
     v.description("The agent's entry module, relative to this policy; absent where only call is used"),
+  )),
+  packages: v.optional(v.pipe(
+    v.array(v.pipe(
+      v.string(),
+      v.regex(PACKAGE_NAME, "the name of an npm package, without a version or a path"),
+      v.description("Name of an npm package; deno.lock or package-lock.json of the project says which version"),
+    )),
+    v.maxLength(256),
+    v.description(
+      "npm packages of plain ES modules that the agent may import, with what the lock says that they depend on. " +
+        "Absent: none",
+    ),
   )),
   isolation: v.optional(v.pipe(
     v.picklist(ISOLATIONS),

@@ -77,6 +77,9 @@ export function authorityManifest(plan: Plan): JsonObject {
     redacted: sorted(plan.redact),
     ...(plan.session === undefined ? {} : { state_kept_in: plan.session.file }),
     budgets: { ...plan.budgets },
+    ...(plan.packages === undefined ? {} : {
+      packages: sorted(plan.packages.map(({ name, version, integrity }) => `${name} ${version} ${integrity}`)),
+    }),
     agent: plan.agent === null ? null : {
       entry: plan.agent.entry,
       modules: Object.fromEntries(plan.agent.modules.map(({ path, sha256 }) => [path, sha256])),

@@ -366,7 +366,7 @@ Deno.test("launch() takes repeated ids, early calls and calls after the end of t
      line('{"op":"state","do":"list","id":2}'); line('{"op":"controls"}'); line('{"op":"close"}'); line('{"op":"end","status":"ok"}'); hold();`,
   );
   assert.deepEqual(
-    closed.records.slice(2, -1).map(({ type, surface }) => [type, surface]),
+    closed.records.slice(2, -2).map(({ type, surface }) => [type, surface]),
     [
       ["revocation", "agent"],
       ...["callTool", "emit", "auditNote", "state", "auditControls"].map((one) => ["revocation_denial", one]),
