@@ -21,6 +21,7 @@ interface Flags extends RunFlags {
   readonly locked: boolean;
   readonly failOnDenial: boolean;
   readonly live: boolean;
+  readonly record: boolean;
   readonly base?: string;
 }
 
@@ -43,6 +44,7 @@ async function runNamed(flags: Flags, agent: string | undefined, progress: Progr
   return await runPolicy(() => nameRun(flags, agent), {
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     failOnDenial: flags.failOnDenial,
+    record: flags.record,
     onProgress: (line) => err(`${line}\n`),
     onPrepared: async (prepared, locked) => {
       const { plan } = prepared;
@@ -211,6 +213,7 @@ export const runCommand = buildCommand<Flags, [string?], Context>({
       "",
       "EXAMPLES",
       "  twokey run",
+      "  twokey run --record",
       "  twokey run --policy policies/demo/agent.policy.jsonc",
       "  twokey run agent.ts --tool=listFiles --tool=readFile --fs-read=docs",
     ].join("\n"),
@@ -237,6 +240,12 @@ export const runCommand = buildCommand<Flags, [string?], Context>({
         brief: "Git revision whose policy is the ceiling: exit 3 where this one grants more",
         placeholder: "revision",
         optional: true,
+      },
+      record: {
+        kind: "boolean",
+        brief: "Keep what the agent asks and receives beside the log, for `twokey replay --rerun`",
+        default: false,
+        withNegated: false,
       },
       live: {
         kind: "boolean",

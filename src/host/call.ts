@@ -49,6 +49,19 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  /**
+   * What a recording says of a call, in place of the tool; absent but where a run is run again. `body` is the record of
+   * an outcome that is no result, `mode` what the log keeps of one that is.
+   */
+  recorded?(
+    call: { readonly callId: string; readonly tool: string; readonly args: JsonObject; readonly bytes: number },
+  ): {
+    readonly outcome: Outcome;
+    readonly body: RecordBody;
+    readonly mode: AuditMode;
+  };
+  /** Takes an outcome just before its record is made; returns further fields of that record. */
+  settled?(callId: string, outcome: Outcome): JsonObject;
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
   /** What the log keeps of a value. `bytes` bounds its size as JSON text. */
@@ -93,7 +106,7 @@ export async function call(host: CallHost, callId: string, input: CallInput): Pr
   } catch (error) {
     if (!(error instanceof Ended)) throw error;
     const { type, ...fields } = error.body;
-    host.record({ type, ...ids, ...fields });
+    host.record({ type, ...ids, ...fields, ...host.settled?.(callId, error.outcome) });
     return error.outcome;
   }
 }
@@ -104,6 +117,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const timeoutMs = host.timeoutMs(name);
   if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: "/tools" });
   const args = copyArgs(host, input);
+  if (host.recorded !== undefined) return await answerRecorded(host, host.recorded, { callId, input, args });
 
   const tool = await host.tool(name);
   const prepared = await prepare(tool, args, host.resolver(tool));
@@ -144,22 +158,58 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
 
   const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes, late });
   const text = copyOut(tool, value);
+  return await giveResult(host, { callId, name, text, value: value as Json, mode: tool.audit.result, started, notes });
+}
+
+/** Counts a result, records it and hands it out. */
+async function giveResult(
+  host: CallHost,
+  { callId, name, text, value, mode, started, notes }: {
+    readonly callId: string;
+    readonly name: string;
+    readonly text: string;
+    readonly value: Json;
+    readonly mode: AuditMode;
+    /** When the call began, in milliseconds since the Unix epoch. */
+    readonly started: number;
+    readonly notes: JsonObject;
+  },
+): Promise<string> {
   const bytes = utf8Length(text);
   const over = overResult(host, bytes);
   if (over !== undefined) {
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
+  const result = await host.audit(value, mode, bytes);
   host.record({
     type: "tool_result",
     call_id: callId,
     tool: name,
-    result: await host.audit(value as Json, tool.audit.result, bytes),
+    result,
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
+    ...host.settled?.(callId, { kind: "result", text }),
   });
   return text;
+}
+
+/** A call of a run that is run again: the recording is the only thing that can answer. */
+async function answerRecorded(
+  host: CallHost,
+  recorded: NonNullable<CallHost["recorded"]>,
+  { callId, input: { name, bytes }, args }: {
+    readonly callId: string;
+    readonly input: CallInput;
+    readonly args: JsonObject;
+  },
+): Promise<string> {
+  const started = host.now();
+  const { outcome, body, mode } = recorded({ callId, tool: name, args, bytes });
+  if (outcome.kind !== "result") throw new Ended(outcome, body);
+  const { text } = outcome;
+  return await giveResult(host, { callId, name, text, value: JSON.parse(text) as Json, mode, started, notes: {} });
 }
 
 /** A dry run ends where the effect would start: the decision is the result. */

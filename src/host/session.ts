@@ -10,27 +10,23 @@ import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
 import { call, type CallHost, type Outcome } from "./call.ts";
+import { type Answer, answerLine } from "./outbox.ts";
+import { answerOf, type SessionEnd, type Transcript } from "./transcript.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
 const MAX_KEY = 1024;
-
-/** How a session ends. */
-export interface SessionEnd {
-  readonly status: "ok" | "error";
-  /** Reason slug; `done` when all is well. */
-  readonly reason: string;
-  /** What the agent threw, in its own words: untrusted. */
-  readonly error?: JsonObject;
-  /** JSON text of the module's `outcome` export. */
-  readonly value?: string;
-}
+/** Timers that the host keeps for an agent, and the longest of them: what the agent's side allows. */
+const MAX_TIMERS = 10_000;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** What a session needs. */
 export interface SessionOptions {
   readonly plan: Plan;
   readonly host: CallHost;
   readonly controls: JsonObject;
+  /** Keeps the order of a run that is recorded, or run again. */
+  readonly transcript?: Transcript | undefined;
   record(body: RecordBody): void;
   /** Called once, when nothing of the agent can follow. */
   end(end: SessionEnd): void;
@@ -44,6 +40,8 @@ export class Session {
   readonly #state: AgentState;
   readonly #waiting: (() => void)[] = [];
   #isolate: Isolate | undefined;
+  readonly #timers = new Map<number, ReturnType<typeof setTimeout>>();
+  #lastId = 0;
   #waitingBytes = 0;
   #running = 0;
   #calls = 0;
@@ -58,6 +56,10 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#state = new AgentState(options.plan.budgets.stateBytes);
+    options.transcript?.attach({
+      send: (line) => this.#isolate?.send(line),
+      end: (end) => this.#over || this.#close(end),
+    });
   }
 
   /** Names the isolation that answers go to. */
@@ -67,7 +69,7 @@ export class Session {
 
   /** Whether answers are still due. */
   get busy(): boolean {
-    return this.#running > 0 || this.#waiting.length > 0;
+    return this.#running > 0 || this.#waiting.length > 0 || this.#timers.size > 0;
   }
 
   /** Whether the run has ended. */
@@ -81,8 +83,22 @@ export class Session {
     const tab = line.indexOf("\t");
     const head = parseHead(tab < 0 ? line : line.slice(0, tab));
     const body = tab < 0 ? undefined : line.slice(tab + 1);
-    const handled = head !== undefined && this.#handle(head, body);
+    const { transcript } = this.#options;
+    let handled = head !== undefined && (transcript === undefined || this.#isInOrder(head));
+    if (handled && head !== undefined) {
+      if (transcript?.asked(head, body) === false) return;
+      handled = this.#handle(head, body);
+    }
     if (!handled) this.#finish({ status: "error", reason: "protocol_violation" });
+    else transcript?.handled();
+  }
+
+  /** Whether the ids of what wants an answer rise: an order is kept by them. */
+  #isInOrder({ op, id }: Head): boolean {
+    if (!isId(id) || op === "untimer") return true;
+    if (id <= this.#lastId) return false;
+    this.#lastId = id;
+    return true;
   }
 
   /** The agent's side is gone without a last word. */
@@ -106,6 +122,10 @@ export class Session {
         return body !== undefined && this.#note(body);
       case "state":
         return this.#stateOp(head, body);
+      case "timer":
+        return this.#startTimer(head);
+      case "untimer":
+        return this.#stopTimer(head);
       case "controls":
         this.#options.record({ type: "audit_controls", controls: this.#options.controls });
         return true;
@@ -142,6 +162,7 @@ export class Session {
       return true;
     }
     const bytes = body === undefined ? 0 : utf8Length(body);
+    if (this.#options.transcript?.began(callId, id) === false) return true;
     const run = async () => {
       this.#running++;
       try {
@@ -157,8 +178,7 @@ export class Session {
           this.#finish({ status: "error", reason: "budget_exceeded" });
         }
       } catch (error) {
-        this.#over = true;
-        this.#options.fault(error);
+        this.#fault(error);
       } finally {
         this.#running--;
         this.#waiting.shift()?.();
@@ -179,6 +199,38 @@ export class Session {
       this.#waitingBytes -= bytes;
       run();
     });
+    return true;
+  }
+
+  /** Only where an order is kept: an agent that is left alone with its timers has no use for the host. */
+  #startTimer({ id, ms }: Head): boolean {
+    const { transcript } = this.#options;
+    if (transcript === undefined || !isId(id) || typeof ms !== "number" || !(ms >= 0 && ms <= MAX_TIMER_MS)) {
+      return false;
+    }
+    if (this.#timers.size >= MAX_TIMERS) return false;
+    const answer = { id, failed: false, text: "null" };
+    if (transcript.isRerun) {
+      transcript.answer(answer);
+      return true;
+    }
+    const due = () => {
+      this.#timers.delete(id);
+      try {
+        if (!this.#over) transcript.answer(answer);
+      } catch (error) {
+        this.#fault(error);
+      }
+    };
+    this.#timers.set(id, setTimeout(due, ms));
+    return true;
+  }
+
+  #stopTimer({ id }: Head): boolean {
+    if (this.#options.transcript === undefined || !isId(id)) return false;
+    const timer = this.#timers.get(id);
+    if (timer !== undefined) clearTimeout(timer);
+    this.#timers.delete(id);
     return true;
   }
 
@@ -308,23 +360,40 @@ export class Session {
   }
 
   #reply(id: number, outcome: Outcome): void {
-    if (outcome.kind === "result") this.#send(id, outcome.text);
-    else this.#answer(id, { outcome: outcome.kind, code: outcome.code, message: outcome.message });
+    this.#sendAnswer(answerOf(id, outcome));
   }
 
   #send(id: number, text: string): void {
-    this.#isolate?.send(`{"id":${id},"t":${this.#options.host.now()}}\t${text}`);
+    this.#sendAnswer({ id, failed: false, text });
   }
 
   #answer(id: number, error: { outcome: string; code: string; message: string }): void {
-    this.#isolate?.send(`{"id":${id},"t":${this.#options.host.now()},"e":true}\t${JSON.stringify(error)}`);
+    this.#sendAnswer({ id, failed: true, text: JSON.stringify(error) });
+  }
+
+  #sendAnswer(answer: Answer): void {
+    const { transcript, host } = this.#options;
+    if (transcript === undefined) this.#isolate?.send(answerLine(answer, host.now()));
+    else transcript.answer(answer);
+  }
+
+  #fault(error: unknown): void {
+    this.#over = true;
+    this.#options.fault(error);
   }
 
   #finish(end: SessionEnd): void {
     if (this.#over) return;
-    this.#over = true;
     const missing = end.status === "ok" ? this.#checkEvents() : undefined;
-    this.#options.end(missing ?? end);
+    const last = missing ?? end;
+    this.#close(this.#options.transcript?.ended(last) ?? last);
+  }
+
+  #close(end: SessionEnd): void {
+    this.#over = true;
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    this.#options.end(end);
   }
 
   /** Records for each expected kind of event whether enough of them came. */
@@ -347,7 +416,7 @@ export class Session {
 }
 
 /** Operations of an open agent that leave no record, or that have a budget of their own. */
-const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", "note", "end"]);
+const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", "note", "end", "timer", "untimer"]);
 
 /** Budgets that end the run, not only the call. */
 function isRunBudget(code: string): boolean {

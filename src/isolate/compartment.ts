@@ -19,6 +19,9 @@ export class CompartmentIsolate implements Isolate {
   readonly #gone = Promise.withResolvers<void>();
   readonly #fromAgent: string[] = [];
   #guest: ReturnType<typeof makeGuest> | undefined;
+  /** Answers that wait for their turn, where each has a turn of its own. */
+  readonly #inbox: string[] = [];
+  #ordered = false;
   #checking = false;
   #taking = false;
   #lines = 0;
@@ -32,6 +35,7 @@ export class CompartmentIsolate implements Isolate {
   }
 
   async start(start: GuestStart, code: string): Promise<void> {
+    this.#ordered = start.ordered;
     const RealDate = Date;
     const isProxy = proxyTest();
     await import("ses");
@@ -54,9 +58,21 @@ export class CompartmentIsolate implements Isolate {
   }
 
   send(line: string): void {
+    if (this.#ordered) {
+      if (this.#inbox.push(line) === 1) setImmediate(() => this.#deliverNext());
+      return;
+    }
     const deliver = () => this.#enter(() => this.#guest?.deliver(line));
     if (++this.#lines % LINES_PER_TURN === 0) setImmediate(deliver);
     else deliver();
+  }
+
+  #deliverNext(): void {
+    const line = this.#inbox[0] ?? "";
+    this.#enter(() => this.#guest?.deliver(line));
+    // Taken out last: an inbox that is not empty has a turn coming.
+    this.#inbox.shift();
+    if (this.#inbox.length > 0) setImmediate(() => this.#deliverNext());
   }
 
   serve(): Promise<void> {

@@ -4,11 +4,12 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
+import { RECORDING_FILE, RECORDING_VERSION } from "../audit/recording.ts";
 import { makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
 import { isInside } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
 import { AuditError, ControlError, InputError, UsageError } from "../errors.ts";
-import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
+import { digest, type Json, type JsonObject, sha256, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
 import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, isPlace, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
@@ -56,6 +57,10 @@ export interface ExecuteOptions {
   readonly start?: JsonObject;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
+  /** Keeps what the agent asks and receives in a file beside the log, so that it can be run again. */
+  readonly record?: boolean;
+  /** Answers from a verified recording, on the clock and seed of its run. The plan must grant nothing. */
+  readonly rerun?: { readonly recording: Uint8Array; readonly clock: number; readonly seed: string };
   /** Whether the run refuses whatever its lock does not say: programs must be confined then. */
   readonly locked?: boolean;
   onRecord(body: RecordBody): void;
@@ -129,9 +134,9 @@ async function executeWith(
   { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress }: Gathered,
 ): Promise<Executed> {
   const { plan, places } = prepared;
-  const clock = Date.now();
-  const runId = makeRunId(clock);
-  const seed = crypto.getRandomValues(new Uint8Array(16)).toHex();
+  const now = Date.now();
+  const runId = makeRunId(now);
+  const { clock, seed } = options.rerun ?? { clock: now, seed: crypto.getRandomValues(new Uint8Array(16)).toHex() };
   const [auditDir, key] = await Promise.all([
     makeRunDir(prepared, runId, options.runsDir),
     cacheKey(places.state),
@@ -140,7 +145,14 @@ async function executeWith(
     clock,
     seed,
     proxy,
-    extra: { ...starts?.record, ...options.start, ...(options.dryRun === true ? { dry_run: true } : {}) },
+    extra: {
+      ...starts?.record,
+      ...options.start,
+      ...(options.dryRun === true ? { dry_run: true } : {}),
+      ...(options.record === true
+        ? { recording: { file: RECORDING_FILE, version: RECORDING_VERSION, bundle: await sha256(prepared.code) } }
+        : {}),
+    },
   });
   const run = starts === undefined ? {} : { run: startedBy(starts.setup) };
   const end = await launch({
@@ -166,6 +178,8 @@ async function executeWith(
       ? undefined
       : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
     dryRun: options.dryRun ?? false,
+    recordingPath: options.record === true ? `${auditDir}/${RECORDING_FILE}` : undefined,
+    rerun: options.rerun?.recording,
     onRecord: options.onRecord,
     onStderr: options.onStderr,
   });
