@@ -51,7 +51,7 @@ export interface CallHost {
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
   /**
    * What a recording says of a call, in place of the tool; absent but where a run is run again. `body` is the record of
-   * an outcome that is no result, `mode` what the log keeps of one that is.
+   * an outcome that is no result, `mode` what the log keeps of one that is. `undefined` where it holds no answer.
    */
   recorded?(
     call: { readonly callId: string; readonly tool: string; readonly args: JsonObject; readonly bytes: number },
@@ -59,7 +59,7 @@ export interface CallHost {
     readonly outcome: Outcome;
     readonly body: RecordBody;
     readonly mode: AuditMode;
-  };
+  } | undefined;
   /** Takes an outcome just before its record is made; returns further fields of that record. */
   settled?(callId: string, outcome: Outcome): JsonObject;
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
@@ -206,7 +206,10 @@ async function answerRecorded(
   },
 ): Promise<string> {
   const started = host.now();
-  const { outcome, body, mode } = recorded({ callId, tool: name, args, bytes });
+  const found = recorded({ callId, tool: name, args, bytes });
+  // Never answered then, never answered now: it keeps its slot until the end, as it did.
+  if (found === undefined) return await new Promise<never>(() => {});
+  const { outcome, body, mode } = found;
   if (outcome.kind !== "result") throw new Ended(outcome, body);
   const { text } = outcome;
   return await giveResult(host, { callId, name, text, value: JSON.parse(text) as Json, mode, started, notes: {} });

@@ -56,6 +56,7 @@ export async function openRerun(bytes: Uint8Array, options: OpenOptions): Promis
       settled: (callId, outcome) => rerun.settled(callId, outcome),
       recorded: ({ callId, tool, args: given, bytes: argBytes }) => {
         const outcome = rerun.outcome(callId);
+        if (outcome === undefined) return undefined;
         if (hadStarted(outcome)) {
           record({
             type: "tool_call",

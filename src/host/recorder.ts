@@ -65,9 +65,8 @@ export class Recorder implements Transcript {
     return true;
   }
 
-  began(callId: string, id: number): boolean {
+  began(callId: string, id: number): void {
     this.#ids.set(callId, id);
-    return true;
   }
 
   settled(callId: string, outcome: Outcome): JsonObject {

@@ -103,16 +103,16 @@ export class Rerun implements Transcript {
     return true;
   }
 
-  began(callId: string, id: number): boolean {
+  began(callId: string, id: number): void {
     const recorded = this.#recordedIds.get(id);
-    if (recorded === undefined || !this.#answers.has(recorded)) return false;
-    this.#calls.set(callId, recorded);
-    return true;
+    if (recorded !== undefined && this.#answers.has(recorded)) this.#calls.set(callId, recorded);
   }
 
-  /** What the recording holds of a call. */
-  outcome(callId: string): Outcome {
-    const { failed, value } = this.#answer(this.#calls.get(callId));
+  /** What the recording holds of a call; `undefined` for one that the first run did not answer before it was ended. */
+  outcome(callId: string): Outcome | undefined {
+    const recorded = this.#calls.get(callId);
+    if (recorded === undefined) return undefined;
+    const { failed, value } = this.#answer(recorded);
     if (failed !== true) return { kind: "result", text: JSON.stringify(value) };
     const { outcome, code, message } = value as {
       outcome: Exclude<Outcome["kind"], "result">;
@@ -125,6 +125,7 @@ export class Rerun implements Transcript {
   settled(callId: string, outcome: Outcome): JsonObject {
     const recorded = this.#calls.get(callId);
     this.#calls.delete(callId);
+    if (recorded === undefined) return { recorded: true };
     const before = this.#answer(recorded);
     const now = answerOf(before.id, outcome);
     // A refusal is made anew, from the same budgets and names: it must be the one that was made then.
@@ -221,8 +222,8 @@ export class Rerun implements Transcript {
     this.#order.push({ id: entry.id, t: entry.t });
   }
 
-  #answer(id: number | undefined): AnswerEntry {
-    const place = id === undefined ? undefined : this.#answers.get(id);
+  #answer(id: number): AnswerEntry {
+    const place = this.#answers.get(id);
     if (place === undefined) throw new BugError("bug_no_answer", "Cannot answer: the recording holds nothing for it");
     return this.#parse(place) as AnswerEntry;
   }

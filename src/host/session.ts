@@ -162,7 +162,7 @@ export class Session {
       return true;
     }
     const bytes = body === undefined ? 0 : utf8Length(body);
-    if (this.#options.transcript?.began(callId, id) === false) return true;
+    this.#options.transcript?.began(callId, id);
     const run = async () => {
       this.#running++;
       try {

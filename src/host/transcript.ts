@@ -32,8 +32,8 @@ export interface Transcript {
   attach(session: { send(line: string): void; end(end: SessionEnd): void }): void;
   /** Takes a line of the agent before anything else does. Returns whether it may be handled. */
   asked(head: Head, body: string | undefined): boolean;
-  /** Names the id that answers a call. Returns whether the call is to be served: not where no answer of it is known. */
-  began(callId: string, id: number): boolean;
+  /** Names the id that answers a call. */
+  began(callId: string, id: number): void;
   /** Takes the outcome of a call as its record is made; returns further fields of that record. */
   settled(callId: string, outcome: Outcome): JsonObject;
   /** Takes an answer; sends it in its turn. */
