@@ -70,7 +70,7 @@ export function askedEntry(head: Head, body: string | undefined, options: Digest
     op: "asked",
     what,
     ...(isId(head.id) ? { id: head.id } : {}),
-    ...(name === undefined ? {} : { name: redactor.scrub(name.slice(0, MAX_NAME).toWellFormed()) }),
+    ...(name === undefined ? {} : { name: redactor.scrub(name).slice(0, MAX_NAME).toWellFormed() }),
     sha256: sha256(canonical(redactor.scrubValue(whole))),
   };
 }

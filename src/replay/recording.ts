@@ -201,7 +201,7 @@ class RecordingCheck {
       throw this.#changed("a line stands where none may");
     }
     if (entry.op === "end") this.#end = entry;
-    if (entry.op !== "end" && entry.op !== "asked" && entry.scrubbed === true) this.#scrubbed++;
+    if (entry.op === "answer" && entry.scrubbed === true) this.#scrubbed++;
     const isTied = entry.op === "header" || (entry.op === "answer" && entry.call_id !== undefined);
     if (!isTied) return;
     const head = this.#heads[this.#met];

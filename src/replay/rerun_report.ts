@@ -5,7 +5,7 @@
  */
 import { readRecords } from "../audit/reader.ts";
 import { OUTCOME_RECORD_TYPES, type Record as AuditRecord } from "../audit/record.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { numberField, objectField, own, textField } from "./fields.ts";
 import type { Recording } from "./recording.ts";
 
@@ -162,14 +162,17 @@ function pick(object: JsonObject, names: readonly string[]): JsonObject {
   );
 }
 
-function remarksOf({ start, cut, complete, verdict }: Recording, { bundle, deno }: RerunInput["rerun"]): string[] {
+function remarksOf(
+  { start, header, cut, complete, verdict }: Recording,
+  { bundle, deno }: RerunInput["rerun"],
+): string[] {
   const remarks: string[] = [];
   const then = textField(start, "deno");
   if (then !== null && then !== deno) remarks.push(`Deno was ${then} and is ${deno}`);
   if (textField(objectField(start, "recording"), "bundle") !== bundle) {
     remarks.push("the agent was bundled in another way then: twokey or its bundler has changed");
   }
-  if (isJsonObject(start.rerun ?? null)) remarks.push("the log is that of a rerun");
+  if (header.scrubbed === true) remarks.push("a secret was taken out of the context or the controls");
   if (verdict.verdict === "unfinished") remarks.push("the log has no end: the run goes on, or its launcher was killed");
   else if (!complete) {
     remarks.push("the first run was ended from outside, so nothing is recorded of how its agent would end");
