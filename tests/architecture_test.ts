@@ -166,6 +166,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/cli/app.ts",
   ],
   "tests/host/rerun_test.ts": ["src/host/recorder.ts"],
+  "tests/host/call_test.ts": ["src/host/lazy_abort.ts"],
   "tests/e2e/rerun_test.ts": ["src/cli/rerun.ts", "src/host/open_rerun.ts", "src/host/recorded_call.ts"],
   "tests/replay/recording_test.ts": ["src/replay/rerun_report.ts"],
   "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts"],

@@ -17,6 +17,8 @@ import { mustAwaitRecord } from "../tool/define.ts";
 import type { AuditMode } from "../tool/define.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { LazyAbort } from "./lazy_abort.ts";
+import type { AnswerRecorded, RecordedCall } from "./recorded_call.ts";
 
 /** What became of a call. */
 export type Outcome =
@@ -49,17 +51,8 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
-  /**
-   * What a recording says of a call, in place of the tool; absent but where a run is run again. `body` is the record of
-   * an outcome that is no result, `mode` what the log keeps of one that is. `undefined` where it holds no answer.
-   */
-  recorded?(
-    call: { readonly callId: string; readonly tool: string; readonly args: JsonObject; readonly bytes: number },
-  ): {
-    readonly outcome: Outcome;
-    readonly body: RecordBody;
-    readonly mode: AuditMode;
-  } | undefined;
+  /** What answers in place of the tools; absent but where a run is run again. */
+  recorded?: AnswerRecorded;
   /** Takes an outcome just before its record is made; returns further fields of that record. */
   settled?(callId: string, outcome: Outcome): JsonObject;
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
@@ -117,7 +110,9 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const timeoutMs = host.timeoutMs(name);
   if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: "/tools" });
   const args = copyArgs(host, input);
-  if (host.recorded !== undefined) return await answerRecorded(host, host.recorded, { callId, input, args });
+  if (host.recorded !== undefined) {
+    return await answerRecorded(host, host.recorded, { callId, tool: name, args, bytes: input.bytes });
+  }
 
   const tool = await host.tool(name);
   const prepared = await prepare(tool, args, host.resolver(tool));
@@ -196,21 +191,14 @@ async function giveResult(
 }
 
 /** A call of a run that is run again: the recording is the only thing that can answer. */
-async function answerRecorded(
-  host: CallHost,
-  recorded: NonNullable<CallHost["recorded"]>,
-  { callId, input: { name, bytes }, args }: {
-    readonly callId: string;
-    readonly input: CallInput;
-    readonly args: JsonObject;
-  },
-): Promise<string> {
+async function answerRecorded(host: CallHost, recorded: AnswerRecorded, call: RecordedCall): Promise<string> {
   const started = host.now();
-  const found = recorded({ callId, tool: name, args, bytes });
+  const found = recorded(call);
   // Never answered then, never answered now: it keeps its slot until the end, as it did.
   if (found === undefined) return await new Promise<never>(() => {});
   const { outcome, body, mode } = found;
   if (outcome.kind !== "result") throw new Ended(outcome, body);
+  const { callId, tool: name } = call;
   const { text } = outcome;
   return await giveResult(host, { callId, name, text, value: JSON.parse(text) as Json, mode, started, notes: {} });
 }
@@ -407,23 +395,4 @@ function failed(code: string, message: string, fields: JsonObject = {}): Ended {
 
 function shown({ kind, target }: Requirement): JsonObject {
   return { kind, target };
-}
-
-/** An abort controller that exists only if somebody asks for its signal. */
-class LazyAbort {
-  #controller: AbortController | undefined;
-  #reason: string | undefined;
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#reason !== undefined) this.#controller.abort(new Error(this.#reason));
-    }
-    return this.#controller.signal;
-  }
-
-  abort(reason: string): void {
-    this.#reason = reason;
-    this.#controller?.abort(new Error(reason));
-  }
 }

@@ -11,12 +11,9 @@ import { copyIn } from "../membrane/copy.ts";
 import type { Tool } from "../tool/define.ts";
 import type { CallHost } from "./call.ts";
 import type { Head } from "./frame.ts";
-import { hadStarted, recordedOutcome, shownArgs } from "./recorded_call.ts";
+import { hadStarted, MAX_SHOWN_BYTES, recordedOutcome, shownArgs } from "./recorded_call.ts";
 import { Rerun } from "./rerun.ts";
 import type { DigestOptions, Transcript } from "./transcript.ts";
-
-/** Values over this size are digested in the log. */
-const MAX_SHOWN_BYTES = 65_536;
 
 /** What a rerun is opened with. */
 export interface OpenOptions extends DigestOptions {

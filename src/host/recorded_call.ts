@@ -9,6 +9,27 @@ import type { Json, JsonObject } from "../json.ts";
 import type { AuditMode, Tool } from "../tool/define.ts";
 import type { Outcome } from "./call.ts";
 
+/** A value over this size is digested in the log even where a tool says that it is kept. */
+export const MAX_SHOWN_BYTES = 65_536;
+
+/** A call that wants its answer. */
+export interface RecordedCall {
+  readonly callId: string;
+  readonly tool: string;
+  readonly args: JsonObject;
+  /** UTF-8 bytes of the arguments. */
+  readonly bytes: number;
+}
+
+/** Looks up what a recording holds of a call; `undefined` where it holds no answer. */
+export type AnswerRecorded = (call: RecordedCall) => {
+  readonly outcome: Outcome;
+  /** The record of an outcome that is no result. */
+  readonly body: RecordBody;
+  /** What the log keeps of one that is. */
+  readonly mode: AuditMode;
+} | undefined;
+
 /** What the log says of the arguments of a call: of each, what the tool's definition keeps. */
 export function shownArgs(tool: Tool | undefined, args: JsonObject, sha256: (text: string) => string): JsonObject {
   const modes: Readonly<Record<string, AuditMode | undefined>> = tool?.audit.args ?? {};
@@ -16,7 +37,8 @@ export function shownArgs(tool: Tool | undefined, args: JsonObject, sha256: (tex
   for (const [key, value] of Object.entries(args)) {
     // A tool that is gone cannot say what may be kept.
     const mode = tool === undefined ? "digest" : (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop";
-    kept[key] = auditValue(value, mode, sha256) as Json;
+    const isLarge = mode === "keep" && JSON.stringify(value).length > MAX_SHOWN_BYTES;
+    kept[key] = auditValue(value, isLarge ? "digest" : mode, sha256) as Json;
   }
   return kept;
 }

@@ -38,6 +38,8 @@ export class Recorder implements Transcript {
   /** Answers whose line is written, and which have their place therefore. */
   readonly #placed = new Set<number>();
   #outbox: Outbox | undefined;
+  /** What ends later than the session did never reaches the agent. */
+  #over = false;
 
   /** Writes the first line. */
   constructor(options: RecorderOptions) {
@@ -73,11 +75,13 @@ export class Recorder implements Transcript {
     const id = this.#ids.get(callId);
     if (id === undefined) throw new BugError("bug_not_begun", "Cannot record an outcome: its call was not announced");
     this.#ids.delete(callId);
+    if (this.#over) return {};
     this.#note(answerOf(id, outcome), callId);
     return this.received;
   }
 
   answer(answer: Answer): void {
+    if (this.#over) return;
     // Of a call, the line stands before the record of its outcome; this answer was fixed with it.
     if (!this.#placed.delete(answer.id)) {
       this.#note(answer);
@@ -90,6 +94,7 @@ export class Recorder implements Transcript {
 
   ended(end: SessionEnd): SessionEnd {
     this.#entry(endEntry(end, this.#options));
+    this.#over = true;
     return end;
   }
 

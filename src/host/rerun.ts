@@ -125,7 +125,7 @@ export class Rerun implements Transcript {
   settled(callId: string, outcome: Outcome): JsonObject {
     const recorded = this.#calls.get(callId);
     this.#calls.delete(callId);
-    if (recorded === undefined) return { recorded: true };
+    if (recorded === undefined || this.#over) return { recorded: true };
     const before = this.#answer(recorded);
     const now = answerOf(before.id, outcome);
     // A refusal is made anew, from the same budgets and names: it must be the one that was made then.

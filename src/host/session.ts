@@ -9,6 +9,7 @@ import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
+import { AgentTimers } from "./agent_timers.ts";
 import { call, type CallHost, type Outcome } from "./call.ts";
 import { type Answer, answerLine } from "./outbox.ts";
 import { answerOf, type SessionEnd, type Transcript } from "./transcript.ts";
@@ -16,9 +17,6 @@ import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
 const MAX_KEY = 1024;
-/** Timers that the host keeps for an agent, and the longest of them: what the agent's side allows. */
-const MAX_TIMERS = 10_000;
-const MAX_TIMER_MS = 2_147_483_647;
 
 /** What a session needs. */
 export interface SessionOptions {
@@ -40,7 +38,7 @@ export class Session {
   readonly #state: AgentState;
   readonly #waiting: (() => void)[] = [];
   #isolate: Isolate | undefined;
-  readonly #timers = new Map<number, ReturnType<typeof setTimeout>>();
+  readonly #timers = new AgentTimers((error) => this.#fault(error));
   #lastId = 0;
   #waitingBytes = 0;
   #running = 0;
@@ -123,9 +121,8 @@ export class Session {
       case "state":
         return this.#stateOp(head, body);
       case "timer":
-        return this.#startTimer(head);
       case "untimer":
-        return this.#stopTimer(head);
+        return this.#timer(head);
       case "controls":
         this.#options.record({ type: "audit_controls", controls: this.#options.controls });
         return true;
@@ -202,36 +199,13 @@ export class Session {
     return true;
   }
 
-  /** Only where an order is kept: an agent that is left alone with its timers has no use for the host. */
-  #startTimer({ id, ms }: Head): boolean {
+  #timer(head: Head): boolean {
     const { transcript } = this.#options;
-    if (transcript === undefined || !isId(id) || typeof ms !== "number" || !(ms >= 0 && ms <= MAX_TIMER_MS)) {
-      return false;
-    }
-    if (this.#timers.size >= MAX_TIMERS) return false;
-    const answer = { id, failed: false, text: "null" };
-    if (transcript.isRerun) {
-      transcript.answer(answer);
-      return true;
-    }
-    const due = () => {
-      this.#timers.delete(id);
-      try {
-        if (!this.#over) transcript.answer(answer);
-      } catch (error) {
-        this.#fault(error);
-      }
-    };
-    this.#timers.set(id, setTimeout(due, ms));
-    return true;
-  }
-
-  #stopTimer({ id }: Head): boolean {
-    if (this.#options.transcript === undefined || !isId(id)) return false;
-    const timer = this.#timers.get(id);
-    if (timer !== undefined) clearTimeout(timer);
-    this.#timers.delete(id);
-    return true;
+    if (transcript === undefined || !isId(head.id)) return false;
+    if (head.op === "untimer") return this.#timers.stop(head.id);
+    const answer = { id: head.id, failed: false, text: "null" };
+    if (transcript.isRerun) transcript.answer(answer);
+    return transcript.isRerun || this.#timers.start(head.id, head.ms, () => this.#over || transcript.answer(answer));
   }
 
   #workerRecord(callId: string, tool: string, outcome: Outcome, argBytes: number, started: number): void {
@@ -391,7 +365,6 @@ export class Session {
 
   #close(end: SessionEnd): void {
     this.#over = true;
-    for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
     this.#options.end(end);
   }

@@ -170,8 +170,7 @@ Deno.test("a recording holds no known secret, and a rerun that differs for it sa
     emit(await callTool("echo", { [content]: [content, context.held] }));
     await state.set("k", content);
     auditNote(await state.get("k"));`;
-  const looking =
-    `const { content } = await callTool("readFile", { path: "a.md" }); emit({ length: content.length });`;
+  const looking = `const { content } = await callTool("readFile", { path: "a.md" }); emit({ length: content.length });`;
   await withProject({ policy, files: { "docs/a.md": forms.join("\n") } }, async (project) => {
     for (const [agent, verdict, code] of [[passing, "same", 0], [looking, "diverged", 65]] as const) {
       await project.write("agent.ts", agent);

@@ -159,6 +159,16 @@ Deno.test("Recorder writes no known secret in any form, and says where it took o
   assert.match(across.lines[2] ?? "", /"scrubbed":true,"value":"\[redacted\]"/);
 });
 
+Deno.test("Recorder writes nothing that comes after the end: no agent receives it", () => {
+  const { lines, recorder, hands } = record();
+  hands.call("c1", 1, "echo", "{}");
+  recorder.ended(DONE);
+  assert.deepEqual(recorder.settled("c1", { kind: "result", text: "1" }), {});
+  recorder.answer({ id: 1, failed: false, text: "1" });
+  recorder.answer({ id: 2, failed: false, text: "null" });
+  assert.deepEqual([lines.length, hands.sent], [3, []]);
+});
+
 Deno.test("Recorder stops the run over an answer that is larger than any line may be", () => {
   const { recorder, hands } = record();
   hands.call("c1", 1, "echo", "{}");
