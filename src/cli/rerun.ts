@@ -42,7 +42,7 @@ export async function rerun({ word, json, head, runsDir }: RerunWanted): Promise
   if (json) outJson(report);
   else {
     const { rerunLines } = await import("../report/rerun.ts");
-    out(`${rerunLines(report, { style: styleFor(Deno.stdout) }).join("\n")}\n`);
+    out(`${rerunLines(report, { style: styleFor(Deno.stdout), folder: Deno.cwd() }).join("\n")}\n`);
     if (end.control !== undefined) err(`control   ${escapeText(end.control.message)}\n`);
   }
   switch (report.verdict) {

@@ -7,6 +7,8 @@ import { buildCommand } from "@stricli/core";
 import { AuthorityError, DataError, EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
+import { RECORDING_FILE } from "../audit/recording.ts";
+import { parentOf } from "../authority/path.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { escapeText, shellWord } from "../report/escape.ts";
@@ -157,6 +159,7 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
       error,
       control,
       audit: auditPath,
+      ...(flags.record ? { recording: recordingBeside(auditPath) } : {}),
       head,
       in_flight: inFlight,
       unexpected_denials: verdict.unexpected,
@@ -177,6 +180,13 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
         ? suggest({ tool, code: reason, rule, target }, plan, { places, toolNames: Object.keys(MANIFESTS) })
         : null,
   });
+  if (flags.record) {
+    const recording = escapeText(relativePath(recordingBeside(auditPath)));
+    lines.push(
+      `recorded  ${recording}`,
+      style.dim(`again     twokey replay --rerun ${shellWord(relativePath(auditPath))}`),
+    );
+  }
   out(`${lines.join("\n")}\n`);
   for (const { tool, code } of verdict.missing) {
     out(
@@ -195,6 +205,10 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
     );
   }
   if (end.control !== undefined) out(`${style.bad("control")}   ${escapeText(end.control.message)}\n`);
+}
+
+function recordingBeside(auditPath: string): string {
+  return `${parentOf(auditPath)}/${RECORDING_FILE}`;
 }
 
 /** A path as a shell in this folder would name it: relative where it lies below, absolute elsewhere. */

@@ -6,11 +6,19 @@
 import type { Json } from "../json.ts";
 import type { RerunReport, Step } from "../replay/rerun_report.ts";
 import { escapeText } from "./escape.ts";
+import { withoutProject } from "./reasons.ts";
 import { PLAIN, type Style } from "./style.ts";
 import { tableLines } from "./table.ts";
 
+/** How a rerun is printed. */
+export interface RerunTextOptions {
+  readonly style?: Style;
+  /** The log is named relative to this folder where it lies below. */
+  readonly folder?: string;
+}
+
 /** Prints a rerun: its verdict, the first divergence as a table, remarks, and where its own log is. Escaped. */
-export function rerunLines(report: RerunReport, options: { readonly style?: Style } = {}): string[] {
+export function rerunLines(report: RerunReport, options: RerunTextOptions = {}): string[] {
   const style = options.style ?? PLAIN;
   const lines = [verdictLine(report, style)];
   const { divergence } = report;
@@ -36,7 +44,8 @@ export function rerunLines(report: RerunReport, options: { readonly style?: Styl
   if (scrubbed > 0 && divergence === null) {
     lines.push(style.warn(`note      ${count(scrubbed, "answer")} had a secret taken out`));
   }
-  lines.push(`audit     ${escapeText(report.rerun.audit_log)}`, `head      ${report.rerun.head}`);
+  const log = withoutProject(report.rerun.audit_log, options.folder ?? null);
+  lines.push(`audit     ${escapeText(log)}`, `head      ${report.rerun.head}`);
   return lines;
 }
 
