@@ -17,8 +17,11 @@ const NAMES = {
   unconfined: "process.true.unconfined",
   confined: "process.true.confined",
 } as const;
-const REQUESTS = 1000;
-const PROGRAMS = 200;
+/** Enough that the code of all three processes is compiled before the clock runs. */
+const REQUESTS = { warmUp: 2000, calls: 3000 };
+const PROGRAMS = { warmUp: 100, calls: 200 };
+/** Samples of several seconds each. */
+const ROUNDS = 5;
 /** Bytes of an answer: a short list of vulnerabilities. */
 const ANSWER_BYTES = 1024;
 const REASON = { reason: "measured by the bench", expires: "2999-01-01" };
@@ -46,8 +49,7 @@ async function networkComparison(world: World): Promise<Comparison | Skipped> {
       context: {
         tool: "osv.query",
         args: { package: { ecosystem: "npm", name: "bench" }, version: "1.0.$n" },
-        warmUp: REQUESTS / 10,
-        calls: REQUESTS,
+        ...REQUESTS,
       },
     },
   });
@@ -65,16 +67,26 @@ async function networkComparison(world: World): Promise<Comparison | Skipped> {
     unit: "µs",
     product: asked(
       "osv.query through the membrane",
-      (proxy) => runSide("", world, { dir, calls: REQUESTS, env: { BENCH_PROXY: proxy, BENCH_CA: files.ca } }),
+      (proxy) => runSide("", world, { dir, calls: REQUESTS.calls, env: { BENCH_PROXY: proxy, BENCH_CA: files.ca } }),
     ),
     peer: asked("bare fetch", (proxy) => ({
       label: "",
       async sample() {
-        const words = ["run", "-A", "--no-config", script, proxy, files.ca, String(REQUESTS / 10), String(REQUESTS)];
+        const words = [
+          "run",
+          "-A",
+          "--no-config",
+          script,
+          proxy,
+          files.ca,
+          String(REQUESTS.warmUp),
+          String(REQUESTS.calls),
+        ];
         return numberOf((await runScript("deno", words, { env: world.env })).value.us);
       },
     })),
     bound: 1.3,
+    rounds: ROUNDS,
   };
 }
 
@@ -120,8 +132,7 @@ async function processComparisons(world: World): Promise<(Comparison | Skipped)[
         context: {
           tool: "process",
           args: { command: "true", args: ["$n"] },
-          warmUp: PROGRAMS / 10,
-          calls: PROGRAMS,
+          ...PROGRAMS,
         },
       },
     });
@@ -129,7 +140,7 @@ async function processComparisons(world: World): Promise<(Comparison | Skipped)[
     label,
     async sample() {
       const script = `${ROOT}/tests/bench/peers/bare_command.ts`;
-      const args = ["run", "-A", "--no-config", script, String(PROGRAMS / 10), String(PROGRAMS), ...words];
+      const args = ["run", "-A", "--no-config", script, String(PROGRAMS.warmUp), String(PROGRAMS.calls), ...words];
       return numberOf((await runScript("deno", args, { env: world.env })).value.us);
     },
   });
@@ -140,9 +151,10 @@ async function processComparisons(world: World): Promise<(Comparison | Skipped)[
   const comparisons: (Comparison | Skipped)[] = [{
     name: NAMES.unconfined,
     unit: "µs",
-    product: runSide("process, true", world, { dir: unconfined, calls: PROGRAMS }),
+    product: runSide("process, true", world, { dir: unconfined, calls: PROGRAMS.calls }),
     peer: bare("bare Deno.Command, true", [program, "1"]),
     bound: 1.6,
+    rounds: ROUNDS,
   }];
   if (bwrap === undefined || !await canConfine(bwrap)) {
     return [...comparisons, { name: NAMES.confined, skipped: "programs cannot be confined here" }];
@@ -151,9 +163,10 @@ async function processComparisons(world: World): Promise<(Comparison | Skipped)[
   return [...comparisons, {
     name: NAMES.confined,
     unit: "µs",
-    product: runSide("process, true, confined", world, { dir: confined, calls: PROGRAMS }),
+    product: runSide("process, true, confined", world, { dir: confined, calls: PROGRAMS.calls }),
     peer: bare("bare bubblewrap, true", [bwrap, ...await bwrapArgs(), program, "1"]),
     bound: 1.3,
+    rounds: ROUNDS,
   }];
 }
 

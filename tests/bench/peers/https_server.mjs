@@ -34,6 +34,6 @@ proxy.on("connect", (_message, client) => {
   }
 });
 server.listen(0, "127.0.0.1", () => {
-  proxy.listen(0, "127.0.0.1", () => console.log(JSON.stringify({ proxy: proxy.address().port })));
+  proxy.listen(0, "127.0.0.1", () => process.stdout.write(`${JSON.stringify({ proxy: proxy.address().port })}\n`));
 });
 process.stdin.on("end", () => process.exit(0)).resume();
