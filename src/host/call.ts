@@ -2,6 +2,8 @@
  * The one path of every call: registry, copy in, prepare, gate, record, invoke, copy out, record. Agent code, a model
  * loop, MCP and the command line all end here.
  *
+ * Long on purpose: there is one path, and it is read in one place.
+ *
  * @module
  */
 import * as v from "valibot";
@@ -46,8 +48,8 @@ export interface CallHost {
   readonly dryRun: boolean;
   /** Deadline of a granted tool in milliseconds; `undefined` for a name that is not granted. */
   timeoutMs(name: string): number | undefined;
-  /** Loads a granted tool. */
-  tool(name: string): Promise<Tool>;
+  /** A granted tool; a promise until it was loaded. */
+  tool(name: string): Tool | Promise<Tool>;
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
@@ -55,10 +57,16 @@ export interface CallHost {
   recorded?: AnswerRecorded;
   /** Takes an outcome just before its record is made; returns further fields of that record. */
   settled?(callId: string, outcome: Outcome): JsonObject;
+  /** What the log keeps of a tool's arguments and results, where the plan says otherwise than the tool. */
+  auditOf?(tool: Tool): Tool["audit"];
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
-  /** What the log keeps of a value. `bytes` bounds its size as JSON text. */
-  audit(value: Json, mode: AuditMode, bytes: number): Json | Promise<Json>;
+  /** What the log keeps of a value. `bytes` bounds its size as JSON text; `printed` is that text, where it is at hand. */
+  audit(
+    value: Json,
+    mode: AuditMode,
+    text: { readonly bytes: number; readonly printed?: string },
+  ): Json | Promise<Json>;
   record(body: RecordBody): void;
   recordAndWait(body: RecordBody): void;
   now(): number;
@@ -114,8 +122,10 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     return await answerRecorded(host, host.recorded, { callId, tool: name, args, bytes: input.bytes });
   }
 
-  const tool = await host.tool(name);
-  const prepared = await prepare(tool, args, host.resolver(tool));
+  const loaded = host.tool(name);
+  const tool = loaded instanceof Promise ? await loaded : loaded;
+  const made = prepare(tool, args, host.resolver(tool));
+  const prepared = made instanceof Promise ? await made : made;
   const rules = gate(host, tool, prepared);
   if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
 
@@ -136,11 +146,12 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     note: (fields) => void Object.assign(notes, fields),
     noteTimeout: (fields) => void Object.assign(late, fields),
   };
+  const shownArgs = auditArgs(host, tool, { args, bytes: input.bytes });
   const body: RecordBody = {
     type: "tool_call",
     call_id: callId,
     tool: name,
-    args: await auditArgs(host, tool, { args, bytes: input.bytes }),
+    args: shownArgs instanceof Promise ? await shownArgs : shownArgs,
     arg_bytes: input.bytes,
     ...(prepared.request.requirements.length === 0
       ? {}
@@ -153,7 +164,15 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
 
   const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes, late });
   const text = copyOut(tool, value);
-  return await giveResult(host, { callId, name, text, value: value as Json, mode: tool.audit.result, started, notes });
+  return await giveResult(host, {
+    callId,
+    name,
+    text,
+    value: value as Json,
+    mode: auditOf(host, tool).result,
+    started,
+    notes,
+  });
 }
 
 /** Counts a result, records it and hands it out. */
@@ -176,12 +195,12 @@ async function giveResult(
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
-  const result = await host.audit(value, mode, bytes);
+  const shownResult = host.audit(value, mode, { bytes, printed: text });
   host.record({
     type: "tool_result",
     call_id: callId,
     tool: name,
-    result,
+    result: shownResult instanceof Promise ? await shownResult : shownResult,
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
@@ -252,11 +271,15 @@ function copyArgs(host: CallHost, { name, args, bytes }: CallInput): JsonObject 
   return copied.value;
 }
 
-async function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Promise<Prepared> {
-  try {
-    return await tool.prepare(args, resolver);
-  } catch (error) {
+function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Prepared | Promise<Prepared> {
+  const failed = (error: unknown): never => {
     throw classify(tool.name, error, { phase: "prepare" });
+  };
+  try {
+    const made = tool.prepare(args, resolver);
+    return made instanceof Promise ? made.catch(failed) : made;
+  } catch (error) {
+    return failed(error);
   }
 }
 
@@ -310,7 +333,8 @@ async function invoke(
     controller.abort(message);
   });
   try {
-    return await Promise.race([tool.invoke(prepared, host.powers(tool, context)), late.promise]);
+    const value = tool.invoke(prepared, host.powers(tool, context));
+    return value instanceof Promise ? await Promise.race([value, late.promise]) : value;
   } catch (error) {
     throw classify(tool.name, error, { duration_ms: host.now() - started, ...notes });
   } finally {
@@ -342,14 +366,20 @@ interface KnownArgs {
   readonly bytes: number;
 }
 
-async function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): Promise<Json> {
-  const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
-  const kept: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(args)) {
-    const shown = host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop", bytes);
-    kept[key] = shown instanceof Promise ? await shown : shown;
-  }
-  return kept;
+function auditOf(host: CallHost, tool: Tool): Tool["audit"] {
+  return host.auditOf?.(tool) ?? tool.audit;
+}
+
+function auditArgs(host: CallHost, tool: Tool, { args, bytes }: KnownArgs): JsonObject | Promise<JsonObject> {
+  const modes: Readonly<Record<string, AuditMode | undefined>> = auditOf(host, tool).args;
+  const entries = Object.entries(args).map(([key, value]) => {
+    const mode = (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop";
+    return [key, host.audit(value, mode, { bytes })] as const;
+  });
+  const isKnown = (entry: readonly [string, Json | Promise<Json>]): entry is readonly [string, Json] =>
+    !(entry[1] instanceof Promise);
+  if (entries.every(isKnown)) return Object.fromEntries(entries);
+  return Promise.all(entries.map(async ([key, shown]) => [key, await shown] as const)).then(Object.fromEntries);
 }
 
 /** Turns what a tool threw into the end of its call; what must stop the run passes through. */

@@ -83,6 +83,6 @@ function shownLine(
   const { value } = copied;
   if (op === "call" && typeof name === "string") return isJsonObject(value) ? args(name, value) : "no object";
   // Of state, the log holds keys and sizes.
-  if (op === "state") return auditValue(value, "digest", sha256) as Json;
-  return body.length > MAX_SHOWN_BYTES ? auditValue(value, "digest", sha256) as Json : value;
+  if (op === "state") return auditValue(value, "digest", { sha256 }) as Json;
+  return body.length > MAX_SHOWN_BYTES ? auditValue(value, "digest", { sha256 }) as Json : value;
 }

@@ -92,6 +92,28 @@ export function readProven(
 }
 
 /**
+ * Reads a file whose place was proven before and whose bytes the caller compares with the digest of that read.
+ *
+ * The digest is the proof here: whatever the path leads to by now, equal bytes tell nothing new, and others go no
+ * further. The look before opening keeps a device or FIFO, on which the host would hang, from being opened, and refuses
+ * another file under the name. `undefined` as in {@linkcode readProven}.
+ */
+export function readKnown(
+  path: string,
+  { seen, limit }: { readonly seen: Deno.FileInfo; readonly limit: number },
+): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    const info = Deno.lstatSync(path);
+    if (!info.isFile || !sameFile(info, seen)) return undefined;
+    using file = Deno.openSync(path, { read: true });
+    return readUpTo(file, limit, seen.size);
+  } catch (error) {
+    if (isPathError(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
  * Reads an open file from its current position to its end.
  *
  * `undefined` means that it holds more than `limit` bytes; no more than `limit + 1` bytes are ever held.

@@ -38,7 +38,7 @@ export function shownArgs(tool: Tool | undefined, args: JsonObject, sha256: (tex
     // A tool that is gone cannot say what may be kept.
     const mode = tool === undefined ? "digest" : (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop";
     const isLarge = mode === "keep" && JSON.stringify(value).length > MAX_SHOWN_BYTES;
-    kept[key] = auditValue(value, isLarge ? "digest" : mode, sha256) as Json;
+    kept[key] = auditValue(value, isLarge ? "digest" : mode, { sha256 }) as Json;
   }
   return kept;
 }

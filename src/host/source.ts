@@ -12,7 +12,7 @@ import { InputError } from "../errors.ts";
 import { absolute, type ReadRoot } from "../plan/plan.ts";
 import type { ReadPower, ResolveRead, SourceEntry, SourceTarget, SourceText, Target } from "../tool/powers.ts";
 import { assertGranted, type CallContext, deny, type RunContext } from "./context.ts";
-import { joinPath, readProven } from "./path_proof.ts";
+import { joinPath, readKnown, readProven } from "./path_proof.ts";
 import { makePlaceMatcher } from "./place_rules.ts";
 import {
   BINARY_PREFIX_BYTES,
@@ -287,12 +287,14 @@ function readBytes(run: RunContext, entry: Collected): Uint8Array<ArrayBuffer> |
   const { identity, root, canonical } = entry;
   if (identity === undefined) return undefined;
   const limit = run.plan.budgets.readFileBytes;
+  // Read before: the digest that the caller compares holds the bytes to those that were proven then.
+  if (entry.hash !== undefined) return readKnown(canonical, { seen: identity.info, limit });
   const read = readProven(canonical, { root: root.canonical, seen: identity.info, limit });
   if (read === undefined) return undefined;
   const { bytes, info } = read;
   // Before the first read there is no hash to compare: a write since the walk leaves another time or length.
   const isUntouched = info.size === identity.info.size && info.mtime?.getTime() === identity.mtimeMs;
-  return entry.hash === undefined && !isUntouched ? undefined : bytes;
+  return isUntouched ? bytes : undefined;
 }
 
 function decodeText(bytes: Uint8Array<ArrayBuffer>): string | undefined {

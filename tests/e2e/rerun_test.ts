@@ -121,7 +121,7 @@ for (const isolation of ISOLATIONS) {
           await eventually(async () => {
             try {
               const [run] = await Array.fromAsync(Deno.readDir(runs));
-              return (await Deno.stat(`${runs}/${run?.name}/recording.jsonl`)).size > 3000;
+              return (await Deno.stat(`${runs}/${run?.name}/audit.jsonl`)).size > 9000;
             } catch {
               return false;
             }
