@@ -48,6 +48,7 @@ const RECORDS: Readonly<Record<RecordType, string>> = {
   process_egress: "what a confined program connected to, or was refused",
   worker_host_call: "a call crossed from a worker to the host",
   authority_check: "what the host attested before the agent started",
+  rerun_divergence: "a rerun did something else than its recording: what was expected, what came",
   unsupported_control: "reserved",
   run_artifact_manifest: "last but one: the files that the run wrote, with their digests, and under which plan",
   run_end: "last, exactly once: why the run ended",

@@ -38,6 +38,7 @@ export const HOST_RECORD_TYPES = [
   "process_output_budget",
   "worker_host_call",
   "authority_check",
+  "rerun_divergence",
 ] as const;
 
 /** Types that only the launcher writes. */

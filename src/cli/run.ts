@@ -10,6 +10,8 @@ import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy
 import type { RunInputs } from "../launch/execute.ts";
 import { parseRunInput } from "../launch/run_input.ts";
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
+import { RECORDING_FILE } from "../audit/recording.ts";
+import { parentOf } from "../authority/path.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { escapeText, shellWord } from "../report/escape.ts";
@@ -24,6 +26,7 @@ interface Flags extends RunFlags {
   readonly locked: boolean;
   readonly failOnDenial: boolean;
   readonly live: boolean;
+  readonly record: boolean;
   readonly base?: string;
   readonly runId?: string;
   readonly contextJson?: string;
@@ -63,6 +66,7 @@ async function runNamed(
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     failOnDenial: flags.failOnDenial,
     inputs: inputsOf(flags),
+    record: flags.record,
     onProgress: (line) => err(`${line}\n`),
     onPrepared: async (prepared, locked) => {
       const { plan } = prepared;
@@ -203,6 +207,7 @@ async function report(
       error,
       control,
       audit: auditPath,
+      ...(flags.record ? { recording: recordingBeside(auditPath) } : {}),
       head,
       in_flight: inFlight,
       ...(saved === undefined ? {} : { session: { status: saved.status, turn_id: saved.turn_id, path: saved.path } }),
@@ -225,6 +230,13 @@ async function report(
         ? suggest({ tool, code: reason, rule, target }, plan, { places, toolNames: Object.keys(MANIFESTS) })
         : null,
   });
+  if (flags.record) {
+    const recording = escapeText(relativePath(recordingBeside(auditPath)));
+    lines.push(
+      `recorded  ${recording}`,
+      style.dim(`again     twokey replay --rerun ${shellWord(relativePath(auditPath))}`),
+    );
+  }
   out(`${lines.join("\n")}\n`);
   for (const record of misfits) out(`${style.bad("expected")}  ${expectationText(record)}\n`);
   if (saved !== undefined) {
@@ -251,6 +263,10 @@ async function report(
   if (end.control !== undefined) out(`${style.bad("control")}   ${escapeText(end.control.message)}\n`);
 }
 
+function recordingBeside(auditPath: string): string {
+  return `${parentOf(auditPath)}/${RECORDING_FILE}`;
+}
+
 /** A path as a shell in this folder would name it: relative where it lies below, absolute elsewhere. */
 function relativePath(path: string): string {
   const here = `${Deno.cwd()}/`;
@@ -267,6 +283,7 @@ export const runCommand = buildCommand<Flags, [string?], Context>({
       "",
       "EXAMPLES",
       "  twokey run",
+      "  twokey run --record",
       "  twokey run --policy policies/demo/agent.policy.jsonc",
       "  twokey run agent.ts --tool=listFiles --tool=readFile --fs-read=docs",
     ].join("\n"),
@@ -314,6 +331,12 @@ export const runCommand = buildCommand<Flags, [string?], Context>({
         brief: "Git revision whose policy is the ceiling: exit 3 where this one grants more",
         placeholder: "revision",
         optional: true,
+      },
+      record: {
+        kind: "boolean",
+        brief: "Keep what the agent asks and receives beside the log, for `twokey replay --rerun`",
+        default: false,
+        withNegated: false,
       },
       live: {
         kind: "boolean",

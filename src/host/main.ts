@@ -28,7 +28,8 @@ import type { EventCheck } from "./event_check.ts";
 import { auditOf, modelNote } from "./model_records.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
-import { Session, type SessionEnd } from "./session.ts";
+import { Session } from "./session.ts";
+import type { SessionEnd, Transcript } from "./transcript.ts";
 
 /** A host that has opened its pipes and read its first line. */
 interface Started {
@@ -57,6 +58,10 @@ interface Init {
   readonly session?: { readonly turnId: number };
   /** How programs are started; absent where the plan names none. */
   readonly programs?: ProgramSetup;
+  /** Notes down what the agent asks and receives. */
+  readonly record?: true;
+  /** Answers from a recording of so many bytes, which the launcher sends when it is asked to, and acts on nothing. */
+  readonly rerun?: { readonly bytes: number };
 }
 
 /** The parts that hold the two keys. The shipped host is made of {@linkcode SHIPPED}. */
@@ -158,11 +163,15 @@ async function serve(
     ipv4: () => parts.network?.ipv4Canary(),
   });
   for (const body of parts.source?.manifestRecords() ?? []) channel.send(body);
-  channel.send({ type: "authority_check", ...attestation });
+  const order = await makeOrder(hostParts, { init, channel, redactor, hash });
+  channel.send({ type: "authority_check", ...attestation, ...order?.fields });
 
   const over = Promise.withResolvers<SessionEnd>();
-  const host = makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts), dryRun: init.dryRun });
-  const controls = controlsOf(init);
+  const host = {
+    ...makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts), dryRun: init.dryRun }),
+    ...order?.calls,
+  };
+  const controls = order?.controls ?? controlsOf(init);
   const session = new Session({
     plan,
     host,
@@ -170,6 +179,7 @@ async function serve(
     state: init.state,
     keepsState: init.session !== undefined,
     eventChecks: await eventChecks(plan),
+    transcript: order?.transcript,
     record: (body) => channel.send(body),
     end: over.resolve,
     fault: over.reject,
@@ -189,6 +199,7 @@ async function serve(
     controls: JSON.stringify(controls),
     now: init.clock,
     seed: init.seed,
+    ordered: order !== undefined,
   };
   await isolate.start(start, init.code);
   isolate.serve(session).catch(over.reject);
@@ -196,6 +207,65 @@ async function serve(
   if (init.session !== undefined && end.status === "ok") channel.hand("state", session.stateText);
   channel.control("end", end as unknown as JsonObject);
   Deno.exit(EXIT.ok);
+}
+
+/** What keeps the order of a run, and what it changes in the rest of the host. */
+interface Order {
+  readonly transcript: Transcript;
+  /** Further fields of `authority_check`. */
+  readonly fields: JsonObject;
+  readonly controls: JsonObject;
+  readonly calls: Pick<CallHost, "recorded" | "settled">;
+}
+
+/** Makes what records a run, or holds it to its recording; `undefined` for a plain run, which loads neither. */
+async function makeOrder(
+  hostParts: HostParts,
+  { init, channel, redactor, hash }: {
+    readonly init: Init;
+    readonly channel: RecordChannel;
+    readonly redactor: Redactor;
+    readonly hash: GrowingSha256;
+  },
+): Promise<Order | undefined> {
+  const { plan, rerun } = init;
+  const digests = { redactor, sha256: hash.digest };
+  if (rerun !== undefined) {
+    const { openRerun } = await import("./open_rerun.ts");
+    channel.control("recording", {});
+    return await openRerun(channel.readBytes(rerun.bytes), {
+      ...digests,
+      toolNames: Object.keys(plan.tools),
+      tools: hostParts.tools,
+      record: (body) => channel.send(body),
+    });
+  }
+  if (init.record !== true) return undefined;
+  const { Recorder } = await import("./recorder.ts");
+  const controls = controlsOf(init);
+  const recorder = new Recorder({
+    ...digests,
+    start: { context: plan.context, controls, redact: plan.redact, expect: expectations(plan) },
+    write: (line) => channel.recording(line),
+    now: Date.now,
+  });
+  return {
+    transcript: recorder,
+    fields: recorder.received,
+    controls,
+    calls: { settled: (callId, outcome) => recorder.settled(callId, outcome) },
+  };
+}
+
+/** What the plan expects of events, with the schemas themselves: the log has their digests alone. */
+function expectations({ expectEvents }: Plan): JsonObject {
+  return Object.fromEntries(
+    Object.entries(expectEvents).map(([kind, { min, max, schema }]): [string, JsonObject] => [kind, {
+      min,
+      ...(max === undefined ? {} : { max }),
+      ...(schema === undefined ? {} : { schema: schema.value }),
+    }]),
+  );
 }
 
 /** Says why the host cannot go on, as far as it still can, and ends it. */

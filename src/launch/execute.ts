@@ -4,10 +4,11 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
+import { RECORDING_FILE, RECORDING_VERSION } from "../audit/recording.ts";
 import { makeRedactor, MIN_SECRET_BYTES, type Redactor, SECRET_FIELDS } from "../audit/redact.ts";
 import { isSecretVariable } from "../authority/variables.ts";
 import { ControlError, InputError } from "../errors.ts";
-import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
+import { digest, type Json, type JsonObject, sha256, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
 import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
@@ -67,6 +68,10 @@ export interface ExecuteOptions extends RunInputs {
   readonly start?: JsonObject;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
+  /** Keeps what the agent asks and receives in a file beside the log, so that it can be run again. */
+  readonly record?: boolean;
+  /** Answers from a verified recording, on the clock and seed of its run. The plan must grant nothing. */
+  readonly rerun?: { readonly recording: Uint8Array; readonly clock: number; readonly seed: string };
   /** Whether the run refuses whatever its lock does not say: programs must be confined then. */
   readonly locked?: boolean;
   /** Whether the policy's session is loaded and saved; it is not where something else than its agent runs. */
@@ -162,10 +167,10 @@ async function executeWith(
   { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress, session }: Gathered,
 ): Promise<Executed> {
   const { plan, places } = prepared;
-  const clock = Date.now();
-  const runId = options.runId ?? makeRunId(clock);
+  const now = Date.now();
+  const runId = options.runId ?? makeRunId(now);
   const state = session?.state ?? options.state ?? {};
-  const seed = crypto.getRandomValues(new Uint8Array(16)).toHex();
+  const { clock, seed } = options.rerun ?? { clock: now, seed: crypto.getRandomValues(new Uint8Array(16)).toHex() };
   const [auditDir, key] = await Promise.all([
     makeRunDir(prepared, runId, {
       ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
@@ -188,6 +193,9 @@ async function executeWith(
       },
       ...options.start,
       ...(options.dryRun === true ? { dry_run: true } : {}),
+      ...(options.record === true
+        ? { recording: { file: RECORDING_FILE, version: RECORDING_VERSION, bundle: await sha256(prepared.code) } }
+        : {}),
     },
   });
   const run = starts === undefined ? {} : { run: startedBy(starts.setup) };
@@ -217,6 +225,8 @@ async function executeWith(
       ? undefined
       : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
     dryRun: options.dryRun ?? false,
+    recordingPath: options.record === true ? `${auditDir}/${RECORDING_FILE}` : undefined,
+    rerun: options.rerun?.recording,
     onRecord: options.onRecord,
     onStderr: options.onStderr,
   });

@@ -16,6 +16,7 @@ import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
+import { RecordingWriter } from "./recording_writer.ts";
 import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
@@ -64,6 +65,7 @@ class Run {
   readonly #groups: ChildGroups;
   readonly #artifacts: ArtifactLedger;
   #audit: AuditWriter | undefined;
+  #recording: RecordingWriter | undefined;
   #leave: (() => void) | undefined;
   #auditError: unknown;
   #ended = false;
@@ -130,20 +132,22 @@ class Run {
     this.#kill();
     this.#groups.end();
     this.#audit?.close();
+    this.#recording?.close();
     this.#ends.close();
   }
 
   #openAudit(): void {
-    const { auditPath, runId, start } = this.#options;
-    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256: new GrowingSha256().digest });
-    const { session } = this.#options;
+    const { auditPath, recordingPath, runId, start, session } = this.#options;
+    const sha256 = new GrowingSha256().digest;
+    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256 });
+    if (recordingPath !== undefined) this.#recording = RecordingWriter.create(recordingPath, sha256);
     const loaded = session === undefined ? [] : [JSON.stringify(session.loaded)];
     this.#audit.append([JSON.stringify({ type: "run_start", ...start }), ...loaded]);
     this.#audit.sync();
   }
 
   #sendInit(): void {
-    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs } =
+    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs, rerun } =
       this.#options;
     const { state = {}, session } = this.#options;
     const init = {
@@ -160,13 +164,15 @@ class Run {
       state,
       ...(session === undefined ? {} : { session: { turnId: session.turnId } }),
       ...(programs === undefined ? {} : { programs: programs.setup }),
+      ...(this.#recording === undefined ? {} : { record: true }),
+      ...(rerun === undefined ? {} : { rerun: { bytes: rerun.length } }),
     };
     // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
     this.#answer(`${JSON.stringify(init)}\n`);
   }
 
-  async #answer(text: string): Promise<void> {
-    const bytes = ENCODER.encode(text);
+  async #answer(answer: string | Uint8Array): Promise<void> {
+    const bytes = typeof answer === "string" ? ENCODER.encode(answer) : answer;
     try {
       for (let at = 0; at < bytes.length;) at += await this.#ends.answers.write(bytes.subarray(at));
     } catch {
@@ -216,9 +222,14 @@ class Run {
         this.#control(line);
         continue;
       }
+      if (line.startsWith("%") && this.#recording !== undefined) {
+        this.#recording.append(line.slice(1));
+        continue;
+      }
       const waits = line.startsWith("!");
       const text = waits ? line.slice(1) : line;
       const body = checkBody(text);
+      this.#recording?.check(body);
       texts.push(text);
       bodies.push(body);
       this.#supervisor.saw(body);
@@ -256,6 +267,7 @@ class Run {
       this.#leave = after(LEAVE_MS, () => this.#kill());
     } else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
+    else if (word === "recording") this.#answer(this.#options.rerun ?? new Uint8Array());
     else if (word === "gone") this.#groups.gone(Number(body.pid));
     else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
     else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
@@ -312,6 +324,7 @@ class Run {
     const { inFlight } = this.#supervisor;
     const { fault } = this.#words;
     this.#ended = true;
+    this.#recording?.sync();
     const manifest = this.#artifacts.record({ status, reason }, this.#options.start.plan ?? null);
     audit.append([
       JSON.stringify(manifest),
@@ -322,6 +335,7 @@ class Run {
         ...(error === undefined ? {} : { error }),
         ...(fault === undefined ? {} : { fault }),
         ...(inFlight.length === 0 ? {} : { in_flight: inFlight as unknown as Json }),
+        ...(this.#recording === undefined ? {} : { recording: this.#recording.summary }),
       }),
     ]);
     audit.sync();

@@ -53,6 +53,10 @@ export interface LaunchOptions {
   readonly session?: RunSession | undefined;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
+  /** Path of the recording to make; absent: none is made. */
+  readonly recordingPath?: string | undefined;
+  /** A verified recording to answer from; the plan grants nothing then. */
+  readonly rerun?: Uint8Array | undefined;
   /** Every record of the host, once it is in the log. */
   onRecord(body: RecordBody): void;
   /** One line of standard error: untrusted, not escaped. */

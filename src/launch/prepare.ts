@@ -44,6 +44,8 @@ export interface PreparedRun extends CompiledPolicy {
 export interface PrepareOptions {
   /** Agent code of twokey's own, in place of the policy's agent. */
   readonly code?: string;
+  /** Bundles anew, whatever the cache of finished bundles holds. */
+  readonly fresh?: boolean;
   /** Hears one line when something takes long. */
   readonly onProgress?: (line: string) => void;
 }
@@ -80,7 +82,7 @@ export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions =
     project: loaded.project,
     packages: loaded.policy.packages,
     denoDir: denoDirOf(env) ?? undefined,
-    cacheDir: await bundleDir(places),
+    cacheDir: options.fresh === true ? undefined : await bundleDir(places),
     onProgress: options.onProgress,
   });
   const facts = await factsLater;

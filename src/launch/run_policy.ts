@@ -29,6 +29,11 @@ export interface RunPolicyOptions {
   readonly runsDir?: string;
   /** Judges a denial that the policy does not expect as a failure (exit 77); always so when locked. */
   readonly failOnDenial?: boolean;
+  /**
+   * Keeps what the agent asks and receives in `recording.jsonl` beside the log, so that the run can be run again. Known
+   * secrets are taken out of it; the contents that tools returned are not.
+   */
+  readonly record?: boolean;
   /** Hears one line when something takes long. */
   onProgress?(line: string): void;
   /** What is handed to the agent beside its policy, and what the run is called. */
@@ -87,6 +92,7 @@ export async function runPolicy(
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
     start: { ...start, command: "run", locked },
     locked,
+    record: options.record ?? false,
     onRecord: (body) => {
       tally.saw(body);
       options.onRecord?.(body);

@@ -68,6 +68,7 @@ export const COUNTERS = [
   "revocation_denials",
   "worker_host_calls",
   "unsupported_controls",
+  "rerun_divergences",
   "run_end_ok",
   "run_end_error",
 ] as const;
@@ -111,6 +112,7 @@ const BY_TYPE: Partial<Readonly<Record<RecordType, Counter>>> = {
   revocation_denial: "revocation_denials",
   worker_host_call: "worker_host_calls",
   unsupported_control: "unsupported_controls",
+  rerun_divergence: "rerun_divergences",
 };
 
 /** Further counters of calls: those of one or two tools. */

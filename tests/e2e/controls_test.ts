@@ -155,7 +155,12 @@ Deno.test("state of a session survives from run to run, changed after an await, 
         ["staged", index + 1],
         ["saved", index + 1],
       ]);
-      assert.deepEqual(run.records.slice(-3).map(({ type }) => type), ["session_save", "session_save", "run_end"]);
+      assert.deepEqual(run.records.slice(-4).map(({ type }) => type), [
+        "session_save",
+        "session_save",
+        "run_artifact_manifest",
+        "run_end",
+      ]);
       events.push(...told(run, "event").map(({ event }) => event as Json));
       assert.deepEqual(told(run, "state_snapshot").at(-1)?.state, { n: index + 1, then: true, timer: true });
     }
