@@ -18,7 +18,7 @@ const NAMES = {
   confined: "process.true.confined",
 } as const;
 /** Enough that the code of all three processes is compiled before the clock runs. */
-const REQUESTS = { warmUp: 2000, calls: 3000 };
+const REQUESTS = { warmUp: 1000, calls: 2000 };
 const PROGRAMS = { warmUp: 100, calls: 200 };
 /** Samples of several seconds each. */
 const ROUNDS = 5;
