@@ -91,6 +91,7 @@ export {
   type RecordType,
 } from "./src/audit/record.ts";
 export {
+  type ApprovalRow,
   type ArtifactRow,
   type BudgetRow,
   type DenialRow,
@@ -163,6 +164,9 @@ export {
   UsageError,
 } from "./src/errors.ts";
 export type { DenialCode } from "./src/authority/denial_codes.ts";
+export type { ApprovalAnswer, ApprovalOptions, Approver } from "./src/launch/approver.ts";
+export type { ApprovalRequest } from "./src/audit/approval_request.ts";
+export type { ApprovalTerms } from "./src/plan/approval_terms.ts";
 export type { Executed } from "./src/launch/execute.ts";
 export type { RunEnd } from "./src/launch/launch_options.ts";
 export type { Key1Options } from "./src/plan/key1.ts";

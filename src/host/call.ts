@@ -15,6 +15,7 @@ import type { Budgets } from "../plan/plan.ts";
 import type { FullPowers, FullResolve, Prepared, Tool } from "../tool/define.ts";
 import { mustAwaitRecord } from "../tool/define.ts";
 import type { AuditMode } from "../tool/define.ts";
+import type { ApprovalQuestion, ApprovalVerdict } from "./approval.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
 
@@ -54,7 +55,10 @@ export interface CallHost {
   /** What the log keeps of a value. `bytes` bounds its size as JSON text. */
   audit(value: Json, mode: AuditMode, bytes: number): Json | Promise<Json>;
   record(body: RecordBody): void;
-  recordAndWait(body: RecordBody): void;
+  /** A promise where the record is not on disk yet: the call must wait for it. */
+  recordAndWait(body: RecordBody): void | Promise<void>;
+  /** Asks for an approval of a call; absent where nobody can be asked, and then a call that asks is denied. */
+  approve?(callId: string, question: ApprovalQuestion): Promise<ApprovalVerdict>;
   now(): number;
   readonly deadlines: Deadlines;
   readonly totals: Totals;
@@ -107,8 +111,13 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
 
   const tool = await host.tool(name);
   const prepared = await prepare(tool, args, host.resolver(tool));
-  const rules = gate(host, tool, prepared);
+  const admitted = gate(host, tool, prepared);
+  const { rules } = admitted;
   if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
+  // Before the deadline starts: what a person takes to answer is not the tool's time.
+  const approval = admitted.kind === "allow"
+    ? undefined
+    : await approve(host, { callId, tool, prepared, known: { args, bytes: input.bytes }, rule: admitted.rule });
 
   const started = host.now();
   const deadlineMs = started + timeoutMs;
@@ -136,11 +145,15 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     ...(prepared.request.requirements.length === 0
       ? {}
       : { requirements: prepared.request.requirements.map(shown), rules }),
+    ...approval,
     ...prepared.note,
     ...notes,
   };
-  if (mustAwaitRecord(tool.effect)) host.recordAndWait(body);
-  else host.record(body);
+  // A call that was approved waits in any case: its approval is spent once the record is written.
+  if (approval !== undefined || mustAwaitRecord(tool.effect)) {
+    const written = host.recordAndWait(body);
+    if (written !== undefined) await written;
+  } else host.record(body);
 
   const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes, late });
   const text = copyOut(tool, value);
@@ -219,16 +232,21 @@ async function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Pro
   }
 }
 
-function gate(host: CallHost, tool: Tool, prepared: Prepared): readonly string[] {
+function gate(host: CallHost, tool: Tool, prepared: Prepared): Exclude<Decision, { readonly kind: "deny" }> {
   let decision: Decision;
   try {
     decision = host.decide(prepared.request);
   } catch (cause) {
     throw new ControlError("gate_fault", "Cannot decide on a call: the gate is broken", { cause });
   }
-  if (decision.kind === "allow") return decision.rules;
+  if (decision.kind === "allow") return decision;
   if (decision.kind === "ask") {
-    throw denied(tool.name, "approval_required", { reason: "approval_required", rule: decision.rule });
+    if (!host.dryRun && host.approve !== undefined) return decision;
+    throw denied(tool.name, "approval_required", {
+      reason: "approval_required",
+      rule: decision.rule,
+      ...asked(prepared, decision.requirements),
+    });
   }
   throw denied(tool.name, decision.code, {
     reason: decision.code,
@@ -236,6 +254,37 @@ function gate(host: CallHost, tool: Tool, prepared: Prepared): readonly string[]
     ...(decision.requirement === null ? {} : { requirement: shown(decision.requirement) }),
     ...prepared.note,
   });
+}
+
+/** What a denial says that it was about: what a rule asked for, else what the call needs first. */
+function asked({ request }: Prepared, requirements: readonly Requirement[]): JsonObject {
+  const [about = request.requirements[0]] = requirements;
+  return about === undefined ? {} : { requirement: shown(about) };
+}
+
+/** Gets the approval that a call needs: fields of its `tool_call`. Everything else about the call is decided by now. */
+async function approve(
+  host: CallHost,
+  { callId, tool, prepared, known, rule }: {
+    readonly callId: string;
+    readonly tool: Tool;
+    readonly prepared: Prepared;
+    readonly known: KnownArgs;
+    readonly rule: string;
+  },
+): Promise<JsonObject> {
+  const verdict = await host.approve?.(callId, {
+    tool: tool.name,
+    args: known.args,
+    arg_bytes: known.bytes,
+    audit_args: await auditArgs(host, tool, known),
+    requirements: prepared.request.requirements.map(({ kind, target }) => ({ kind, target })),
+    rule,
+  });
+  const ids = { approval_id: verdict?.approval_id ?? null, approval_mode: verdict?.approval_mode ?? null };
+  if (verdict?.status === "granted") return ids;
+  const reason = verdict?.status === "pending" ? "approval_pending" : "approval_denied";
+  throw denied(tool.name, reason, { reason, rule, ...ids, ...asked(prepared, []) });
 }
 
 interface Invocation {

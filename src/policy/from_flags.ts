@@ -9,6 +9,7 @@ import type { Json, JsonObject } from "../json.ts";
 import { isInside, nameOf, pathProblem, resolvePath } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
 import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
+import { DEFAULT_TERMS } from "../plan/approval_terms.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { realOf } from "./real_path.ts";
@@ -54,6 +55,10 @@ export interface PolicyFlags {
   readonly processEnv?: readonly string[];
   /** `--process-output-stream-chunk-bytes`: UTF-8 bytes of one record of output. */
   readonly processOutputStreamChunkBytes?: number;
+  /** `--require-approval`: tools whose every call needs an approval of its own. */
+  readonly requireApproval?: readonly string[];
+  /** `--approval-max-age-ms`: an older approval that was not used holds no longer. */
+  readonly approvalMaxAgeMs?: number;
   /** `--max-tool-arg-bytes`: UTF-8 bytes of the arguments of one call. */
   readonly maxToolArgBytes?: number;
   /** `--max-tool-result-bytes`: UTF-8 bytes of the result of one call. */
@@ -118,6 +123,7 @@ export async function withFlags(
   addCache(merge, flags);
   addCredentials(merge, flags);
   addProcess(merge, flags);
+  addApprovals(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
     value: flags.namedNetworkRetryAttempts,
     before: policy.network?.retry?.attempts ?? 0,
@@ -271,6 +277,18 @@ function addProcess(merge: Merge, flags: PolicyFlags): void {
     }
     merge.set("/process/output/chunkBytes", "--process-output-stream-chunk-bytes", chunkBytes);
   }
+}
+
+/** A tool that asks is narrower; an approval that holds longer is more. */
+function addApprovals(merge: Merge, { requireApproval, approvalMaxAgeMs }: PolicyFlags): void {
+  const { approvals } = merge.loaded.policy;
+  for (const tool of new Set(requireApproval)) {
+    if (!(approvals?.require ?? []).includes(tool)) merge.narrow("/approvals/require", "--require-approval", tool);
+  }
+  merge.raise("/approvals/maxAgeMs", "--approval-max-age-ms", {
+    value: approvalMaxAgeMs,
+    before: approvals?.maxAgeMs ?? DEFAULT_TERMS.maxAgeMs,
+  });
 }
 
 /** The operator may leave out the folder of a file that is here; a policy may not. */

@@ -58,6 +58,28 @@ export interface DenialRow {
   readonly target: string | null;
   /** Whether the policy expects it, as `run_start` says. */
   readonly expected: boolean;
+  /** The approval that it waits for, or was refused; `null` where it needed none. */
+  readonly approval_id: string | null;
+}
+
+/** One step of an approval. */
+export interface ApprovalRow {
+  /** Number of the record. */
+  readonly seq: number;
+  /** Call that asked. */
+  readonly call_id: string | null;
+  /** Tool that was called. */
+  readonly tool: string;
+  /** What became of it. */
+  readonly status: "pending" | "granted" | "denied" | "stale";
+  /** `pregranted`, `approval_log`, `terminal`, `callback` or `headless`. */
+  readonly mode: string | null;
+  /** 64 hexadecimal digits. */
+  readonly approval_id: string | null;
+  /** Milliseconds since the decision that the log held; `null` where it held none. */
+  readonly age_ms: number | null;
+  /** Canonical target of what the call needed first. */
+  readonly target: string | null;
 }
 
 /** One file that an agent wrote. */
@@ -133,6 +155,8 @@ export interface ReplaySummary extends Readonly<Record<Counter, number>> {
   /** Denials by reason slug. */
   readonly denial_reasons: Readonly<Record<string, number>>;
   /** In the order of the log; at most 1,000. */
+  readonly approvals: readonly ApprovalRow[];
+  /** In the order of the log; at most 1,000. */
   readonly artifacts: readonly ArtifactRow[];
   /** Results of all tools by where they came from; a result without that field makes no claim and is not in here. */
   readonly freshness: Readonly<Record<string, number>>;
@@ -140,7 +164,7 @@ export interface ReplaySummary extends Readonly<Record<Counter, number>> {
   readonly budgets: readonly BudgetRow[];
   /** Calls that started and have no outcome. */
   readonly in_flight: readonly InFlight[];
-  /** Denials and artifacts that the lists have no room for. */
+  /** Denials, approvals and artifacts that the lists have no room for. */
   readonly omitted: number;
 }
 
@@ -184,6 +208,7 @@ class Fold {
   readonly #tools = new Map<string, Row>();
   readonly #denials: DenialRow[] = [];
   readonly #reasons = new Map<string, number>();
+  readonly #approvals: ApprovalRow[] = [];
   readonly #artifacts: ArtifactRow[] = [];
   readonly #freshness = new Map<string, number>();
   readonly #used = new Map<string, number>();
@@ -259,6 +284,11 @@ class Fold {
       case "budget_exceeded":
         row.budget++;
         break;
+      case "tool_approval_pending":
+      case "tool_approval_granted":
+      case "tool_approval_denied":
+      case "tool_approval_stale":
+        return this.#approval(record, tool);
       default:
         return;
     }
@@ -294,6 +324,21 @@ class Fold {
       rule: textField(record, "rule"),
       target: textField(objectField(record, "requirement"), "target") ?? textField(record, "path"),
       expected: this.#expects.some(({ tool: name, code }) => name === tool && (code === null || code === reason)),
+      approval_id: textField(record, "approval_id"),
+    });
+  }
+
+  #approval(record: AuditRecord, tool: string): void {
+    const [first] = listField(record, "requirements");
+    this.#list(this.#approvals, {
+      seq: record.seq,
+      call_id: textField(record, "call_id"),
+      tool,
+      status: record.type.slice("tool_approval_".length) as ApprovalRow["status"],
+      mode: textField(record, "approval_mode"),
+      approval_id: textField(record, "approval_id"),
+      age_ms: numberField(record, "approval_age_ms"),
+      target: textField(objectField({ first: first ?? null }, "first"), "target"),
     });
   }
 
@@ -354,6 +399,7 @@ class Fold {
       })).sort((a, b) => a.tool < b.tool ? -1 : 1),
       denials: this.#denials,
       denial_reasons: Object.fromEntries(this.#reasons),
+      approvals: this.#approvals,
       artifacts: this.#artifacts,
       freshness: Object.fromEntries(this.#freshness),
       budgets: this.#budgets(budgets, verification.in_flight.length),
@@ -384,6 +430,11 @@ class Fold {
     return [...this.#used].map(([budget, used]) => ({ budget, used, limit: numberField(limits, budget) }))
       .sort((a, b) => a.budget < b.budget ? -1 : 1);
   }
+}
+
+function listField(record: JsonObject, name: string): readonly Json[] {
+  const value = own(record, name);
+  return Array.isArray(value) ? value : [];
 }
 
 function count<K>(map: Map<K, number>, key: K): void {

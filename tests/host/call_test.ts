@@ -149,7 +149,7 @@ Deno.test("call() stops at the first step that refuses", async () => {
     assert.deepEqual(steps, ["registry", "tool_invalid_args"]);
   }
   const asks = makeBench({
-    host: { decide: () => ({ kind: "ask", requirements: [TARGET.requirement], rule: "/gate/ask/0" }) },
+    host: { decide: () => ({ kind: "ask", requirements: [TARGET.requirement], rule: "/gate/ask/0", rules: [] }) },
   });
   assert.deepEqual(await asks.run(), { kind: "denied", code: "approval_required", message: "agent tool denied: fake" });
   assert.ok(!asks.steps.includes(BODY) && !asks.steps.includes("powers"));
