@@ -8,7 +8,7 @@ import { AuthorityError, DataError, EXIT, type ExitCode, UsageError } from "../e
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
-import type { LoadedPolicy } from "../policy/load.ts";
+import { findProject, type LoadedPolicy } from "../policy/load.ts";
 import { escapeText, shellWord } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { approvalsOf } from "./approvals_of.ts";
@@ -171,7 +171,10 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
   }
   const style = styleFor(Deno.stdout);
   const { plan, places } = prepared;
-  const where = flags.approvalLog === undefined ? "" : ` --approval-log=${shellWord(flags.approvalLog)}`;
+  const where = [
+    ...(findProject(await Deno.realPath(Deno.cwd())) === places.project ? [] : [`--project=${shellWord(places.project)}`]),
+    ...(flags.approvalLog === undefined ? [] : [`--approval-log=${shellWord(flags.approvalLog)}`]),
+  ].map((word) => ` ${word}`).join("");
   const twokey = `deno run -A ${shellWord(relativePath(`${places.twokey}/src/cli/main.ts`))}`;
   const lines = summaryLines(summary, {
     style,
