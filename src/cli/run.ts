@@ -172,7 +172,9 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
   const style = styleFor(Deno.stdout);
   const { plan, places } = prepared;
   const where = [
-    ...(findProject(await Deno.realPath(Deno.cwd())) === places.project ? [] : [`--project=${shellWord(places.project)}`]),
+    ...(findProject(await Deno.realPath(Deno.cwd())) === places.project
+      ? []
+      : [`--project=${shellWord(places.project)}`]),
     ...(flags.approvalLog === undefined ? [] : [`--approval-log=${shellWord(flags.approvalLog)}`]),
   ].map((word) => ` ${word}`).join("");
   const twokey = `deno run -A ${shellWord(relativePath(`${places.twokey}/src/cli/main.ts`))}`;

@@ -1,10 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  type ApprovalEntry,
-  approvalStatus,
-  foldApprovals,
-  standingOf,
-} from "../../src/audit/approval_entries.ts";
+import { type ApprovalEntry, approvalStatus, foldApprovals, standingOf } from "../../src/audit/approval_entries.ts";
 import type { ApprovalRequest } from "../../src/audit/approval_request.ts";
 
 const ID = "a".repeat(64);
@@ -76,7 +71,10 @@ Deno.test("a grant is there again when its call never started, but not after a d
   assert.deepEqual(look([allowed(2), taken(3), returned(4)]), ["allowed", "granted"]);
   assert.deepEqual(look([allowed(2), taken(3), returned(4), returned(5), taken(6)]), ["used", "none"]);
   assert.deepEqual(look([allowed(2), taken(3), denied(4), returned(5)]), ["denied", "denied"]);
-  assert.deepEqual(look([allowed(2), taken(3), denied(4), allowed(5, "h"), returned(6), taken(7, "h")]), ["used", "none"]);
+  assert.deepEqual(look([allowed(2), taken(3), denied(4), allowed(5, "h"), returned(6), taken(7, "h")]), [
+    "used",
+    "none",
+  ]);
   assert.deepEqual(look([pending(1), returned(2, "never given")]), ["pending", "none"]);
 });
 

@@ -29,7 +29,10 @@ Deno.test("approvalId() is another one for another value of anything that it bin
 });
 
 Deno.test("approvalId() tells texts apart that share the low bytes of their units, that look alike, or that normalize alike", async () => {
-  const pairs = [["A", "\u0141"], ["a", "\u0430"], ["\u00e9", "e\u0301"], ["\ud83d\ude00", "\u003d\u0000"], ["", "\u200b"]];
+  const pairs = [["A", "\u0141"], ["a", "\u0430"], ["\u00e9", "e\u0301"], ["\ud83d\ude00", "\u003d\u0000"], [
+    "",
+    "\u200b",
+  ]];
   for (const [left = "", right = ""] of pairs) {
     const ids = await Promise.all([left, right].map((content) => approvalId({ ...BOUND, args: { content } })));
     assert.notEqual(ids[0], ids[1], JSON.stringify([left, right]));

@@ -3,11 +3,13 @@ import { ApprovalLog, defaultApprovalLog, makeFolderOf, type NewEntry } from "..
 
 const ID = "b".repeat(64);
 
-async function withLog(body: (world: {
-  readonly state: string;
-  readonly path: string;
-  open(): Promise<ApprovalLog>;
-}) => Promise<void>): Promise<void> {
+async function withLog(
+  body: (world: {
+    readonly state: string;
+    readonly path: string;
+    open(): Promise<ApprovalLog>;
+  }) => Promise<void>,
+): Promise<void> {
   const root = await Deno.realPath(await Deno.makeTempDir());
   try {
     const state = `${root}/state`;
@@ -49,7 +51,11 @@ Deno.test("ApprovalLog takes no line that was written or changed by somebody wit
     ];
     await Deno.writeTextFile(path, `${forged.join("\n")}\n`, { append: true });
     const book = await (await open()).read();
-    assert.deepEqual([book.foreign, book.items.get(ID)?.decision?.status, book.items.get(ID)?.grants], [4, "denied", []]);
+    assert.deepEqual([book.foreign, book.items.get(ID)?.decision?.status, book.items.get(ID)?.grants], [
+      4,
+      "denied",
+      [],
+    ]);
     // what is added later still counts, and another user's key opens nothing
     await add(await open(), allow("real"));
     assert.deepEqual(await grants(await open()), ["real"]);
