@@ -13,8 +13,10 @@ import type { Progress } from "./progress.ts";
 const TYPED_AHEAD_MS = 40;
 /** Pieces of typed-ahead text that are dropped, at most. */
 const MAX_DROPPED = 1000;
-/** Longest answer that is read, in bytes. */
-const MAX_ANSWER = 1024;
+/** Longest answer, in characters. */
+const MAX_ANSWER = 64;
+/** Ctrl-D. */
+const END_OF_INPUT = "\x04";
 
 const HELP = [
   "  y  yes: this one call runs, with exactly what stands above",
@@ -50,6 +52,7 @@ export class TerminalApprover {
   /** Asks. An end of input is no answer: the call stays pending. */
   async ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     this.#progress.hold();
+    this.#stdin.setRaw(true, { cbreak: true });
     try {
       const { isCut } = this.#print(request, false);
       await this.#dropTyped(signal);
@@ -74,13 +77,14 @@ export class TerminalApprover {
             return { decision: "deny_all" };
           case "l":
           case undefined:
-            err("left pending\n");
+            err(`${answer === null ? "\n" : ""}left pending\n`);
             return { decision: "later", reason: "put off at the terminal" };
           default:
             return { decision: "deny" };
         }
       }
     } finally {
+      this.#stdin.setRaw(false);
       this.#progress.release();
     }
   }
@@ -96,33 +100,47 @@ export class TerminalApprover {
     return { isCut };
   }
 
-  /**
-   * Drops what was typed before the question stood there, so that it is no answer: also the beginning of a line, which a
-   * terminal hands out only where it does not wait for whole lines.
-   */
+  /** Drops what was typed before the question stood there: it is no answer to it. */
   async #dropTyped(signal: AbortSignal): Promise<void> {
-    this.#stdin.setRaw(true, { cbreak: true });
-    try {
-      for (let count = 0; count < MAX_DROPPED; count++) {
-        const silence = Promise.withResolvers<"silence">();
-        const timer = setTimeout(() => silence.resolve("silence"), TYPED_AHEAD_MS);
-        const typed = await Promise.race([this.#read(), silence.promise]);
-        clearTimeout(timer);
-        if (typed === "silence" || typed === null || signal.aborted) return;
-      }
-    } finally {
-      this.#stdin.setRaw(false);
+    for (let count = 0; count < MAX_DROPPED; count++) {
+      const silence = Promise.withResolvers<"silence">();
+      const timer = setTimeout(() => silence.resolve("silence"), TYPED_AHEAD_MS);
+      const typed = await Promise.race([this.#read(), silence.promise]);
+      clearTimeout(timer);
+      if (typed === "silence" || typed === null || signal.aborted) return;
     }
   }
 
-  /** One line; `null` at the end of input, `undefined` where the question is withdrawn. */
+  /**
+   * One line, put together from keys: a terminal that waits for whole lines would hand out the beginning of one that was
+   * typed too early. `null` at the end of input, `undefined` where the question is withdrawn.
+   */
   async #line(signal: AbortSignal): Promise<string | null | undefined> {
-    if (signal.aborted) return undefined;
     const withdrawn = Promise.withResolvers<undefined>();
     const onAbort = () => withdrawn.resolve(undefined);
     signal.addEventListener("abort", onAbort, { once: true });
+    let line = "";
     try {
-      return await Promise.race([this.#read(), withdrawn.promise]);
+      while (!signal.aborted) {
+        const keys = await Promise.race([this.#read(), withdrawn.promise]);
+        if (keys === undefined) return undefined;
+        if (keys === null) return null;
+        for (const key of keys) {
+          if (key === "\r" || key === "\n") {
+            err("\n");
+            return line;
+          }
+          if (key === END_OF_INPUT && line === "") return null;
+          if ((key === "\b" || key === "\x7f") && line !== "") {
+            line = line.slice(0, -1);
+            err("\b \b");
+          } else if (/^[ -~]$/.test(key) && line.length < MAX_ANSWER) {
+            line += key;
+            err(key);
+          }
+        }
+      }
+      return undefined;
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
@@ -135,7 +153,7 @@ export class TerminalApprover {
   }
 
   async #readNow(): Promise<string | null> {
-    const bytes = new Uint8Array(MAX_ANSWER);
+    const bytes = new Uint8Array(1024);
     const count = await this.#stdin.read(bytes);
     return count === null ? null : new TextDecoder().decode(bytes.subarray(0, count));
   }
