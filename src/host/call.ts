@@ -18,6 +18,7 @@ import type { AuditMode } from "../tool/define.ts";
 import type { ApprovalQuestion, ApprovalVerdict } from "./approval.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { LazyAbort } from "./lazy_abort.ts";
 
 /** What became of a call. */
 export type Outcome =
@@ -112,8 +113,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const tool = await host.tool(name);
   const prepared = await prepare(tool, args, host.resolver(tool));
   const admitted = gate(host, tool, prepared);
-  const { rules } = admitted;
-  if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
+  if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules: admitted.rules });
   // Before the deadline starts: what a person takes to answer is not the tool's time.
   const approval = admitted.kind === "allow"
     ? undefined
@@ -144,7 +144,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     arg_bytes: input.bytes,
     ...(prepared.request.requirements.length === 0
       ? {}
-      : { requirements: prepared.request.requirements.map(shown), rules }),
+      : { requirements: prepared.request.requirements.map(shown), rules: admitted.rules }),
     ...approval,
     ...prepared.note,
     ...notes,
@@ -175,16 +175,17 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   return text;
 }
 
+/** A call that is prepared. */
+interface Wanted {
+  readonly callId: string;
+  readonly tool: Tool;
+  readonly prepared: Prepared;
+}
+
 /** A dry run ends where the effect would start: the decision is the result. */
 async function decided(
   host: CallHost,
-  { callId, tool, prepared, args, rules }: {
-    readonly callId: string;
-    readonly tool: Tool;
-    readonly prepared: Prepared;
-    readonly args: JsonObject;
-    readonly rules: readonly string[];
-  },
+  { callId, tool, prepared, args, rules }: Wanted & { readonly args: JsonObject; readonly rules: readonly string[] },
 ): Promise<string> {
   const decision = { decision: "allow", rules, requirements: prepared.request.requirements.map(shown) };
   host.record({
@@ -245,7 +246,7 @@ function gate(host: CallHost, tool: Tool, prepared: Prepared): Exclude<Decision,
     throw denied(tool.name, "approval_required", {
       reason: "approval_required",
       rule: decision.rule,
-      ...asked(prepared, decision.requirements),
+      ...about(decision.requirements[0] ?? prepared.request.requirements[0]),
     });
   }
   throw denied(tool.name, decision.code, {
@@ -256,22 +257,15 @@ function gate(host: CallHost, tool: Tool, prepared: Prepared): Exclude<Decision,
   });
 }
 
-/** What a denial says that it was about: what a rule asked for, else what the call needs first. */
-function asked({ request }: Prepared, requirements: readonly Requirement[]): JsonObject {
-  const [about = request.requirements[0]] = requirements;
-  return about === undefined ? {} : { requirement: shown(about) };
+/** What a denial says that it was about. */
+function about(requirement: Requirement | undefined): JsonObject {
+  return requirement === undefined ? {} : { requirement: shown(requirement) };
 }
 
 /** Gets the approval that a call needs: fields of its `tool_call`. Everything else about the call is decided by now. */
 async function approve(
   host: CallHost,
-  { callId, tool, prepared, known, rule }: {
-    readonly callId: string;
-    readonly tool: Tool;
-    readonly prepared: Prepared;
-    readonly known: KnownArgs;
-    readonly rule: string;
-  },
+  { callId, tool, prepared, known, rule }: Wanted & { readonly known: KnownArgs; readonly rule: string },
 ): Promise<JsonObject> {
   const verdict = await host.approve?.(callId, {
     tool: tool.name,
@@ -284,7 +278,7 @@ async function approve(
   const ids = { approval_id: verdict?.approval_id ?? null, approval_mode: verdict?.approval_mode ?? null };
   if (verdict?.status === "granted") return ids;
   const reason = verdict?.status === "pending" ? "approval_pending" : "approval_denied";
-  throw denied(tool.name, reason, { reason, rule, ...ids, ...asked(prepared, []) });
+  throw denied(tool.name, reason, { reason, rule, ...ids, ...about(prepared.request.requirements[0]) });
 }
 
 interface Invocation {
@@ -403,23 +397,4 @@ function failed(code: string, message: string, fields: JsonObject = {}): Ended {
 
 function shown({ kind, target }: Requirement): JsonObject {
   return { kind, target };
-}
-
-/** An abort controller that exists only if somebody asks for its signal. */
-class LazyAbort {
-  #controller: AbortController | undefined;
-  #reason: string | undefined;
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#reason !== undefined) this.#controller.abort(new Error(this.#reason));
-    }
-    return this.#controller.signal;
-  }
-
-  abort(reason: string): void {
-    this.#reason = reason;
-    this.#controller?.abort(new Error(reason));
-  }
 }

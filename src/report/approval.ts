@@ -186,7 +186,7 @@ export function inboxLines(
     ...(head === undefined ? [] : [`${pending} pending, ${allowed} allowed, ${denied} denied, ${used} used`]),
     ...(pending > 0 ? [style.dim("twokey approval allow <id>, or deny <id>; show <id> prints the whole request")] : []),
     ...(foreign > 0
-      ? [style.warn(`${foreign} ${foreign === 1 ? "line is" : "lines are"} torn or not ours, and count for nothing`)]
+      ? [style.warn(`torn or not ours, so they say nothing: ${foreign} ${foreign === 1 ? "line" : "lines"} of the log`)]
       : []),
   ];
 }

@@ -246,7 +246,7 @@ Deno.test("an agent that throws, or hammers on, after the stop changes nothing",
       const run = await project.run();
       assert.equal(run.code, 79, agent);
       assert.equal(run.records.at(-1)?.reason, "approval_pending");
-      assert.deepEqual([...Deno.readDirSync(`${project.dir}/out`)], [], "nothing was written");
+      assert.deepEqual(await Array.fromAsync(Deno.readDir(`${project.dir}/out`)), [], "nothing was written");
     });
   }
 });
