@@ -91,7 +91,6 @@ export {
   type RecordType,
 } from "./src/audit/record.ts";
 export {
-  type ApprovalRow,
   type ArtifactRow,
   type BudgetRow,
   type DenialRow,
@@ -129,8 +128,12 @@ export type {
   BasePower,
   ByteReply,
   EndpointTarget,
+  ModelPower,
+  ModelTarget,
+  ModelWish,
   ReadPower,
   Reply,
+  ResolveModel,
   ResolveRead,
   ResolveSend,
   ResolveSpawn,
@@ -164,6 +167,8 @@ export {
   UsageError,
 } from "./src/errors.ts";
 export type { DenialCode } from "./src/authority/denial_codes.ts";
+export type { ApprovalRow } from "./src/replay/approval_row.ts";
+export type { ApprovalFlags } from "./src/policy/approval_flags.ts";
 export type { ApprovalAnswer, ApprovalOptions, Approver } from "./src/launch/approver.ts";
 export type { ApprovalRequest } from "./src/audit/approval_request.ts";
 export type { ApprovalTerms } from "./src/plan/approval_terms.ts";
@@ -179,6 +184,9 @@ export type {
   ValueKind,
   WorkFolder,
 } from "./src/plan/process_plan.ts";
+export type { ModelLimit, ModelPlan } from "./src/plan/model_plan.ts";
+export type { ModelFlags } from "./src/policy/model_flags.ts";
+export type { ModelEndpoint, ModelProviderName } from "./src/authority/model_providers.ts";
 export type { FileIdentity } from "./src/plan/program_setup.ts";
 export type { ProgramFact } from "./src/policy/program_fact.ts";
 export type { Policy } from "./src/policy/schema.ts";

@@ -207,6 +207,14 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/plan/fixtures_test.ts": ["src/plan/raw_reply.ts", "src/tools/supply_chain/npm_registry.ts"],
   "tests/escape/key_table_test.ts": ["src/host/attest.ts"],
   "tests/host/network_test.ts": ["src/host/send_scope.ts"],
+  "tests/host/models_test.ts": ["src/authority/model_providers.ts", "src/host/model_exchange.ts"],
+  "tests/host/openai_responses_test.ts": ["src/host/model_provider.ts"],
+  "tests/e2e/models_test.ts": ["src/host/model_records.ts", "src/tools/model/call.ts"],
+  "tests/policy/check_model_test.ts": [
+    "src/plan/model_plan.ts",
+    "src/policy/model_flags.ts",
+    "src/policy/model_schema.ts",
+  ],
   "tests/tools/github/reader_test.ts": [
     "src/tools/github/check_runs_list.ts",
     "src/tools/github/commit_read.ts",
@@ -221,6 +229,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "tests/cli/call_test.ts": ["src/cli/io.ts", "src/cli/policy_flags.ts", "src/launch/call_tool.ts"],
   "tests/cli/first_sight_test.ts": ["src/cli/confirm.ts"],
+  "tests/host/call_test.ts": ["src/host/ended.ts"],
   "tests/e2e/approvals_test.ts": ["src/cli/approval.ts", "src/cli/approvals_of.ts"],
   "tests/launch/open_approvals_test.ts": ["src/launch/out_of_reach.ts"],
   "tests/cli/policy_edit_test.ts": ["src/cli/policy_edit_routes.ts", "src/policy/policy_edits.ts"],

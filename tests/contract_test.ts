@@ -10,7 +10,8 @@ import { BugError, ToolInputError } from "../src/errors.ts";
 import type { Json, JsonObject } from "../src/json.ts";
 import type { Isolation } from "../src/plan/plan.ts";
 import type { FullPowers, FullResolve, Tool } from "../src/tool/define.ts";
-import type { Target } from "../src/tool/powers.ts";
+import { readPrompt } from "../src/host/model_prompt.ts";
+import type { ModelWish, Target } from "../src/tool/powers.ts";
 import { TOOLS } from "../src/tools/registry.ts";
 import manifests from "../src/tools/manifests.json" with { type: "json" };
 import { withProject } from "./e2e/run_project.ts";
@@ -231,6 +232,10 @@ function anyTargets(tool: Tool): FullResolve {
         envKeys: [],
       }),
     endpoint: () => ({ requirement: { kind: "network", target: "GET x", description: "x" } }),
+    model: (wish: ModelWish) => {
+      readPrompt(tool.name, wish);
+      return { ...target("x"), needs: [target("x")], note: {} };
+    },
   } as unknown as FullResolve;
 }
 
@@ -246,12 +251,12 @@ for (const name of NAMES) {
     const prepared = await tool.prepare(good.args, resolver);
     assert.ok(Object.isFrozen(prepared) && Object.isFrozen(prepared.request) && Object.isFrozen(prepared.targets));
     const other = await load(name === "echo" ? "fail" : "echo");
-    await assert.rejects(other.invoke(prepared, untouchable([])), BugError);
-    await assert.rejects(tool.invoke(await other.prepare({}, resolver), untouchable([])), BugError);
-    await Promise.resolve(tool.invoke(prepared, untouchable([]))).catch(() => {});
+    await assert.rejects(async () => await other.invoke(prepared, untouchable([])), BugError);
+    await assert.rejects(async () => await tool.invoke(await other.prepare({}, resolver), untouchable([])), BugError);
+    await (async () => await tool.invoke(prepared, untouchable([])))().catch(() => {});
     const touched: string[] = [];
     await assert.rejects(
-      tool.invoke(prepared, untouchable(touched)),
+      async () => await tool.invoke(prepared, untouchable(touched)),
       (error) => error instanceof BugError && error.code === "bug_bad_handle",
     );
     assert.deepEqual(touched, []);
@@ -259,7 +264,7 @@ for (const name of NAMES) {
     // Wrong arguments never get as far as a request.
     for (const { args, outcome } of fixture.cases) {
       if (outcome !== "invalid") continue;
-      await assert.rejects(tool.prepare(args, resolver), ToolInputError, JSON.stringify(args));
+      await assert.rejects(async () => await tool.prepare(args, resolver), ToolInputError, JSON.stringify(args));
     }
     // What the schema accepts, the published JSON Schema accepts, and the other way round.
     for (const { args } of fixture.cases) {

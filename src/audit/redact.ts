@@ -345,16 +345,38 @@ function shapeAt(value: Json, depth: number): Json {
  * JSON. A hash hides only what cannot be guessed: a field that may hold a short secret is for `drop`.
  *
  * @param sha256 64 lower-case hexadecimal digits of a text's UTF-8 bytes; where it is a promise, so is the result.
+ * @param printed What `JSON.stringify` prints of the value, where it is at hand: with sorted keys, that is its canonical
+ * JSON.
  */
 export function auditValue(
   value: Json,
   mode: AuditMode,
-  sha256: (text: string) => string | Promise<string>,
+  { sha256, printed }: {
+    readonly sha256: (text: string) => string | Promise<string>;
+    readonly printed?: string | undefined;
+  },
 ): Json | Promise<Json> {
   if (mode === "keep") return value;
   if (mode === "drop") return DROPPED;
-  const text = typeof value === "string" ? value : canonical(value);
+  const text = typeof value === "string"
+    ? value
+    : printed !== undefined && isSorted(value)
+    ? printed
+    : canonical(value);
   const rest = { bytes: utf8Length(text), shape: shapeOf(value) };
   const hash = sha256(text);
   return typeof hash === "string" ? { sha256: hash, ...rest } : hash.then((done) => ({ sha256: done, ...rest }));
+}
+
+/** Whether every object of a value has its keys in the order of canonical JSON. Deep values are not looked into. */
+function isSorted(value: Json, depth = 0): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (depth > SHAPE_DEPTH) return false;
+  if (isArray(value)) return value.every((item) => isSorted(item, depth + 1));
+  let before = "";
+  for (const key of Object.keys(value)) {
+    if (key < before || !isSorted(value[key] ?? null, depth + 1)) return false;
+    before = key;
+  }
+  return true;
 }

@@ -25,6 +25,9 @@ interface Reader {
   excluded(path: string): number;
 }
 
+/** Paths whose verdict is kept in mind, at most: a run reads the same files again and again. */
+const KNOWN_PATHS = 4096;
+
 /** Compiles the `fs` block of a plan. */
 export function makeFileGate(plan: Plan, places: Places): FileGate {
   const readers = new Map<string, Reader[]>();
@@ -39,33 +42,45 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
   const protectedPlaces = placesOf(plan.fs.protected, places);
   const protectedNames = makeNameFinder(plan.fs.protected.filter((entry) => !isPlace(entry)));
 
+  const decideRead = (path: string): Verdict => {
+    if (!isNormal(path)) return { code: "fs_read_path_not_admitted", rule: null };
+    const around: Reader[] = [];
+    if (isBelow(secretPlaces, path)) return { code: "secret_name", rule: null };
+    for (const folder of upwards(path)) {
+      around.push(...readers.get(folder) ?? []);
+    }
+    // an exclude pattern takes away what any root around it admits; the innermost root speaks first otherwise
+    for (const { root, rule, excluded } of around) {
+      const index = excluded(relativeTo(root, path));
+      if (index >= 0) return { code: "exclude_pattern", rule: `${rule}/exclude/${index}` };
+    }
+    let refusal: Verdict | undefined;
+    for (const reader of around) {
+      const relative = relativeTo(reader.root, path);
+      // the root itself stands for the whole collection below it
+      if (relative === "") return { granted: reader.rule };
+      if (reader.include.length > 0 && reader.included(relative) < 0) {
+        refusal ??= { code: "include_pattern", rule: `${reader.rule}/include` };
+      } else if (isSecret(secretNames, relative, reader.include)) {
+        refusal ??= { code: "secret_name", rule: null };
+      } else {
+        return { granted: reader.rule };
+      }
+    }
+    return refusal ?? { code: "fs_read_path_not_admitted", rule: null };
+  };
+
+  // The verdict follows from the plan and the path alone, and neither changes.
+  const known = new Map<string, Verdict>();
+
   return {
     read(tool, path) {
-      if (tool.fs !== "read" || !isNormal(path)) return { code: "fs_read_path_not_admitted", rule: null };
-      const around: Reader[] = [];
-      if (isBelow(secretPlaces, path)) return { code: "secret_name", rule: null };
-      for (const folder of upwards(path)) {
-        around.push(...readers.get(folder) ?? []);
-      }
-      // an exclude pattern takes away what any root around it admits; the innermost root speaks first otherwise
-      for (const { root, rule, excluded } of around) {
-        const index = excluded(relativeTo(root, path));
-        if (index >= 0) return { code: "exclude_pattern", rule: `${rule}/exclude/${index}` };
-      }
-      let refusal: Verdict | undefined;
-      for (const reader of around) {
-        const relative = relativeTo(reader.root, path);
-        // the root itself stands for the whole collection below it
-        if (relative === "") return { granted: reader.rule };
-        if (reader.include.length > 0 && reader.included(relative) < 0) {
-          refusal ??= { code: "include_pattern", rule: `${reader.rule}/include` };
-        } else if (isSecret(secretNames, relative, reader.include)) {
-          refusal ??= { code: "secret_name", rule: null };
-        } else {
-          return { granted: reader.rule };
-        }
-      }
-      return refusal ?? { code: "fs_read_path_not_admitted", rule: null };
+      if (tool.fs !== "read") return { code: "fs_read_path_not_admitted", rule: null };
+      const before = known.get(path);
+      if (before !== undefined) return before;
+      const verdict = decideRead(path);
+      if (known.size < KNOWN_PATHS) known.set(path, verdict);
+      return verdict;
     },
 
     write(tool, path) {

@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import type { RecordBody } from "../audit/record.ts";
 import type { Requirement } from "../authority/requirement.ts";
-import { AuditError, BudgetError, BugError, ControlError, DenialError, ToolError, ToolInputError } from "../errors.ts";
+import { BugError, ControlError } from "../errors.ts";
 import type { Decision } from "../gate/decide.ts";
 import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
@@ -18,17 +18,8 @@ import type { AuditMode } from "../tool/define.ts";
 import type { ApprovalQuestion, ApprovalVerdict } from "./approval.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { budget, classify, denied, Ended, failed, invalid, type Outcome } from "./ended.ts";
 import { LazyAbort } from "./lazy_abort.ts";
-
-/** What became of a call. */
-export type Outcome =
-  | { readonly kind: "result"; /** JSON text of the result. */ readonly text: string }
-  | {
-    readonly kind: "denied" | "invalid" | "error" | "timeout" | "budget";
-    readonly code: string;
-    /** Safe for the agent. */
-    readonly message: string;
-  };
 
 /** What a call wants, as it came over the boundary. */
 export interface CallInput {
@@ -46,15 +37,21 @@ export interface CallHost {
   readonly dryRun: boolean;
   /** Deadline of a granted tool in milliseconds; `undefined` for a name that is not granted. */
   timeoutMs(name: string): number | undefined;
-  /** Loads a granted tool. */
-  tool(name: string): Promise<Tool>;
+  /** A granted tool; a promise until it was loaded. */
+  tool(name: string): Tool | Promise<Tool>;
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  /** What the log keeps of a tool's arguments and results, where the plan says otherwise than the tool. */
+  auditOf?(tool: Tool): Tool["audit"];
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
-  /** What the log keeps of a value. `bytes` bounds its size as JSON text. */
-  audit(value: Json, mode: AuditMode, bytes: number): Json | Promise<Json>;
+  /** What the log keeps of a value. `bytes` bounds its size as JSON text; `printed` is that text, where it is at hand. */
+  audit(
+    value: Json,
+    mode: AuditMode,
+    text: { readonly bytes: number; readonly printed?: string },
+  ): Json | Promise<Json>;
   record(body: RecordBody): void;
   /** A promise where the record is not on disk yet: the call must wait for it. */
   recordAndWait(body: RecordBody): void | Promise<void>;
@@ -70,18 +67,6 @@ export interface Totals {
   calls: number;
   argBytes: number;
   resultBytes: number;
-}
-
-/** The end of a call, before it is an outcome: thrown inside the path, never outside. */
-class Ended extends Error {
-  readonly outcome: Exclude<Outcome, { kind: "result" }>;
-  readonly body: RecordBody;
-
-  constructor(outcome: Exclude<Outcome, { kind: "result" }>, body: RecordBody) {
-    super(outcome.message);
-    this.outcome = outcome;
-    this.body = body;
-  }
 }
 
 /**
@@ -110,8 +95,10 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: "/tools" });
   const args = copyArgs(host, input);
 
-  const tool = await host.tool(name);
-  const prepared = await prepare(tool, args, host.resolver(tool));
+  const loaded = host.tool(name);
+  const tool = loaded instanceof Promise ? await loaded : loaded;
+  const made = prepare(tool, args, host.resolver(tool));
+  const prepared = made instanceof Promise ? await made : made;
   const admitted = gate(host, tool, prepared);
   if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules: admitted.rules });
   // Before the deadline starts: what a person takes to answer is not the tool's time.
@@ -136,11 +123,12 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     note: (fields) => void Object.assign(notes, fields),
     noteTimeout: (fields) => void Object.assign(late, fields),
   };
+  const shownArgs = auditArgs(host, tool, { args, bytes: input.bytes });
   const body: RecordBody = {
     type: "tool_call",
     call_id: callId,
     tool: name,
-    args: await auditArgs(host, tool, { args, bytes: input.bytes }),
+    args: shownArgs instanceof Promise ? await shownArgs : shownArgs,
     arg_bytes: input.bytes,
     ...(prepared.request.requirements.length === 0
       ? {}
@@ -163,11 +151,12 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
+  const shownResult = host.audit(value as Json, auditOf(host, tool).result, { bytes, printed: text });
   host.record({
     type: "tool_result",
     call_id: callId,
     tool: name,
-    result: await host.audit(value as Json, tool.audit.result, bytes),
+    result: shownResult instanceof Promise ? await shownResult : shownResult,
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
@@ -225,11 +214,15 @@ function copyArgs(host: CallHost, { name, args, bytes }: CallInput): JsonObject 
   return copied.value;
 }
 
-async function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Promise<Prepared> {
-  try {
-    return await tool.prepare(args, resolver);
-  } catch (error) {
+function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Prepared | Promise<Prepared> {
+  const failed = (error: unknown): never => {
     throw classify(tool.name, error, { phase: "prepare" });
+  };
+  try {
+    const made = tool.prepare(args, resolver);
+    return made instanceof Promise ? made.catch(failed) : made;
+  } catch (error) {
+    return failed(error);
   }
 }
 
@@ -312,7 +305,8 @@ async function invoke(
     controller.abort(message);
   });
   try {
-    return await Promise.race([tool.invoke(prepared, host.powers(tool, context)), late.promise]);
+    const value = tool.invoke(prepared, host.powers(tool, context));
+    return value instanceof Promise ? await Promise.race([value, late.promise]) : value;
   } catch (error) {
     throw classify(tool.name, error, { duration_ms: host.now() - started, ...notes });
   } finally {
@@ -344,55 +338,20 @@ interface KnownArgs {
   readonly bytes: number;
 }
 
-async function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): Promise<Json> {
-  const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
-  const kept: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(args)) {
-    const shown = host.audit(value, (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop", bytes);
-    kept[key] = shown instanceof Promise ? await shown : shown;
-  }
-  return kept;
+function auditOf(host: CallHost, tool: Tool): Tool["audit"] {
+  return host.auditOf?.(tool) ?? tool.audit;
 }
 
-/** Turns what a tool threw into the end of its call; what must stop the run passes through. */
-function classify(tool: string, error: unknown, fields: JsonObject): unknown {
-  if (error instanceof Ended || error instanceof AuditError || error instanceof ControlError) return error;
-  if (error instanceof BugError) return error;
-  if (error instanceof DenialError) return denied(tool, error.code, { reason: error.code, rule: null, ...fields });
-  if (error instanceof ToolInputError) return invalid(error.message, fields);
-  if (error instanceof BudgetError) return budget(tool, error.code, error.limit, error.attempted, fields);
-  if (error instanceof ToolError) {
-    return failed(error.code, error.message, {
-      ...fields,
-      error_kind: error.code,
-      retryable: error.retryable,
-      ...error.fields as JsonObject,
-    });
-  }
-  // The text of an unknown exception may hold anything: it goes nowhere.
-  const name = error instanceof Error ? error.constructor.name : typeof error;
-  return failed("tool_fault", `Cannot finish "${tool}": the tool failed inside`, { ...fields, exception: name });
-}
-
-function denied(tool: string, code: string, fields: JsonObject): Ended {
-  const outcome = { kind: "denied" as const, code, message: `agent tool denied: ${tool}` };
-  return new Ended(outcome, { type: "tool_denial", policy: "denied", ...fields });
-}
-
-function invalid(message: string, fields: JsonObject): Ended {
-  const outcome = { kind: "invalid" as const, code: "tool_invalid_args", message };
-  return new Ended(outcome, { type: "tool_invalid_args", policy: "denied", message, ...fields });
-}
-
-function budget(tool: string, name: string, limit: number, attempted: number, fields: JsonObject = {}): Ended {
-  const message = `Cannot finish "${tool}": ${attempted} is over the budget ${name} of ${limit}`;
-  const outcome = { kind: "budget" as const, code: name, message };
-  return new Ended(outcome, { type: "budget_exceeded", budget: name, limit, attempted, ...fields });
-}
-
-function failed(code: string, message: string, fields: JsonObject = {}): Ended {
-  const outcome = { kind: "error" as const, code, message };
-  return new Ended(outcome, { type: "tool_error", ...fields, policy: "allowed", message, code });
+function auditArgs(host: CallHost, tool: Tool, { args, bytes }: KnownArgs): JsonObject | Promise<JsonObject> {
+  const modes: Readonly<Record<string, AuditMode | undefined>> = auditOf(host, tool).args;
+  const entries = Object.entries(args).map(([key, value]) => {
+    const mode = (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop";
+    return [key, host.audit(value, mode, { bytes })] as const;
+  });
+  const isKnown = (entry: readonly [string, Json | Promise<Json>]): entry is readonly [string, Json] =>
+    !(entry[1] instanceof Promise);
+  if (entries.every(isKnown)) return Object.fromEntries(entries);
+  return Promise.all(entries.map(async ([key, shown]) => [key, await shown] as const)).then(Object.fromEntries);
 }
 
 function shown({ kind, target }: Requirement): JsonObject {

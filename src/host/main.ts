@@ -25,6 +25,7 @@ import type { CallHost } from "./call.ts";
 import type { RunContext } from "./context.ts";
 import { type Credentials, readCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
+import { auditOf, modelNote } from "./model_records.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
 import { Session, type SessionEnd } from "./session.ts";
@@ -77,7 +78,6 @@ const MAX_FAULT = 2000;
 const HEAD_BYTES = 65_536;
 /** Bytes from which on an asynchronous hash is the faster one, until the fast one is loaded. */
 const LARGE_BYTES = 16_384;
-const ENCODER = new TextEncoder();
 
 if (import.meta.main) await runHost(SHIPPED);
 
@@ -233,10 +233,10 @@ function makeRunContext(
     env: (name) => plan.env.includes(name) && !secret.has(name) ? Deno.env.get(name) : undefined,
     temporaryOwner: seed.slice(0, 8),
     now: Date.now,
-    sha256: (bytes) => {
-      if (hash.isFast || bytes.length <= LARGE_BYTES) return hash.digest(bytes);
-      hash.spend(bytes.length);
-      return webSha256(bytes);
+    sha256: (data) => {
+      if (hash.isFast || data.length <= LARGE_BYTES) return hash.digest(data);
+      hash.spend(data.length);
+      return webSha256(data);
     },
     record: (body) => channel.send(body),
   };
@@ -249,23 +249,29 @@ function makeCallHost(
 ): CallHost {
   const { plan, places } = run;
   const decide = hostParts.makeGate(plan, places);
-  const tools = new Map<string, Promise<Tool>>();
+  const tools = new Map<string, Tool | Promise<Tool>>();
   return {
     budgets: plan.budgets,
     dryRun,
     timeoutMs: (name) => Object.hasOwn(plan.tools, name) ? plan.tools[name]?.timeoutMs : undefined,
     tool: (name) => {
-      const known = tools.get(name) ?? loadTool(hostParts, name);
-      tools.set(name, known);
-      return known;
+      const known = tools.get(name);
+      if (known !== undefined) return known;
+      const loading = loadTool(hostParts, name).then((tool) => {
+        tools.set(name, tool);
+        return tool;
+      });
+      tools.set(name, loading);
+      return loading;
     },
     resolver: (tool) => box.resolver(tool),
     powers: (tool, call) => box.powers(tool, call),
     decide,
-    note: (tool) => run.credentials.note(tool),
-    audit: (value, mode, bytes) => {
+    auditOf: (tool) => auditOf(plan, tool),
+    note: (tool) => ({ ...run.credentials.note(tool), ...modelNote(plan, tool, run.credentials) }),
+    audit: (value, mode, { bytes, printed }) => {
       const bounded = mode === "keep" && bytes > MAX_KEPT_BYTES ? boundedMode(value) : mode;
-      return auditValue(value, bounded, (text) => run.sha256(ENCODER.encode(text)));
+      return auditValue(value, bounded, { sha256: run.sha256, printed });
     },
     record: (body) => channel.send(body),
     recordAndWait: (body: RecordBody) => channel.sendAndWait(body),

@@ -9,7 +9,8 @@ import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
-import { call, type CallHost, type Outcome } from "./call.ts";
+import { call, type CallHost } from "./call.ts";
+import type { Outcome } from "./ended.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;

@@ -9,8 +9,10 @@ import { makeGuest } from "./guest.js";
 import { evaluateHardened, lockRealm, proxyTest } from "./hardened.js";
 import type { GuestStart, Isolate, IsolateEvents } from "./isolate.ts";
 
-/** Lines after which the agent waits one turn of the event loop, so that timers and sockets of the host get theirs. */
-const LINES_PER_TURN = 256;
+/** Milliseconds after which the agent waits one turn of the event loop, so that timers and sockets of the host get theirs. */
+const TURN_MS = 10;
+/** Lines between two looks at the clock. */
+const LINES_PER_LOOK = 32;
 const ENCODER = new TextEncoder();
 
 /** Joins the host to a compartment in its own thread. */
@@ -22,6 +24,7 @@ export class CompartmentIsolate implements Isolate {
   #checking = false;
   #taking = false;
   #lines = 0;
+  #turnedMs = 0;
 
   constructor(events: IsolateEvents) {
     this.#events = events;
@@ -54,9 +57,16 @@ export class CompartmentIsolate implements Isolate {
   }
 
   send(line: string): void {
-    const deliver = () => this.#enter(() => this.#guest?.deliver(line));
-    if (++this.#lines % LINES_PER_TURN === 0) setImmediate(deliver);
-    else deliver();
+    if (++this.#lines % LINES_PER_LOOK === 0 && performance.now() - this.#turnedMs > TURN_MS) {
+      setImmediate(() => {
+        this.#turnedMs = performance.now();
+        this.#deliver(line);
+      });
+    } else this.#deliver(line);
+  }
+
+  #deliver(line: string): void {
+    this.#enter(() => this.#guest?.deliver(line));
   }
 
   serve(): Promise<void> {

@@ -226,14 +226,14 @@ export function makeGuest(powers, start) {
   /**
    * Sends a line that has an answer.
    *
-   * @param {Record<string, unknown>} head
+   * @param {(id: number) => string} headOf Prints the head of the line.
    * @param {string | undefined} body
    * @param {string} [tool]
    */
-  function ask(head, body, tool) {
+  function ask(headOf, body, tool) {
     const id = nextId++;
     return new Promise((resolve, reject) => {
-      const text = headText({ ...head, id });
+      const text = headOf(id);
       // Posted first: where the agent has used up its stack, nothing then waits for what was never asked.
       post(body === undefined ? text : `${text}\t${body}`);
       waiting.set(id, tool === undefined ? { resolve, reject } : { resolve, reject, tool });
@@ -249,10 +249,13 @@ export function makeGuest(powers, start) {
     if (closed) return Promise.reject(refuseClosed("callTool"));
     const tool = `${name}`;
     try {
-      return ask({ op: "call", name: tool }, encode(args === undefined ? {} : args), tool);
+      const body = encode(args === undefined ? {} : args);
+      // The head of nearly every line: printed by hand, and a text as such asks nobody for a `toJSON`.
+      return ask((id) => `{"op":"call","name":${stringify(tool)},"id":${id}}`, body, tool);
     } catch (error) {
       if (!(error instanceof NotPlain)) throw error;
-      return ask({ op: "call", name: tool, bad: { path: error.path, reason: error.reason } }, undefined, tool);
+      const bad = { path: error.path, reason: error.reason };
+      return ask((id) => headText({ op: "call", name: tool, bad, id }), undefined, tool);
     }
   }
 
@@ -310,7 +313,7 @@ export function makeGuest(powers, start) {
 
   /** @param {Record<string, unknown>} head @param {string} [body] */
   function stateOp(head, body) {
-    return closed ? Promise.reject(refuseClosed("state")) : ask(head, body);
+    return closed ? Promise.reject(refuseClosed("state")) : ask((id) => headText({ ...head, id }), body);
   }
 
   /** @param {unknown} error */

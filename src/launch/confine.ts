@@ -5,7 +5,7 @@
  * @module
  */
 import { isInside } from "../authority/path.ts";
-import { isSecretVariable } from "../authority/variables.ts";
+import { isLoaderVariable, isSecretVariable } from "../authority/variables.ts";
 import type { WrapperSpec } from "./wrapper.ts";
 
 /** Bytes of `/tmp` inside, which is memory. */
@@ -70,19 +70,24 @@ export interface ConfineForm {
 const SHELL_VARIABLES = ["OLDPWD", "SHLVL", "_"];
 
 /**
- * What a wrapper that confines starts. Its environment is that of the helpers, outside of the confinement: only what
- * goes by a secret's name is in it, because everybody on the machine can read arguments; nothing that loads code.
+ * What a wrapper that confines starts. Its environment is that of the helpers, outside of the confinement: the values
+ * of the caller are in it, because everybody on the machine can read arguments; nothing that loads code.
  */
 export function confinedCommand(form: ConfineForm, spec: ConfineSpec): WrapperSpec {
   const { tools, inFront } = form;
   const confined = [...bwrapArgs(form, spec), "--", ...insideCommand(form, spec)];
-  const env = Object.fromEntries(Object.entries(spec.env).filter(([name]) => isSecretVariable(name)));
+  const env = Object.fromEntries(Object.entries(spec.env).filter(([name]) => isInherited(name)));
   if (!inFront || tools.unshare === undefined) return { path: tools.bwrap, fixed: confined, env };
   return {
     path: tools.unshare,
     env,
     fixed: ["--user", "--map-current-user", "--pid", "--fork", "--kill-child=KILL", "--", tools.bwrap, ...confined],
   };
+}
+
+/** Whether a variable goes through the helpers' environment. One that makes them load code stands in the arguments. */
+function isInherited(name: string): boolean {
+  return isSecretVariable(name) || !isLoaderVariable(name);
 }
 
 /** What starts the host in a pid namespace of its own, so that nothing it started outlives it; empty where not possible. */
@@ -93,9 +98,12 @@ export function hostNamespace({ tools, uid, inFront }: ConfineForm): readonly st
 }
 
 function bwrapArgs({ layout, uid, gid }: ConfineForm, spec: ConfineSpec): string[] {
-  const all = { PATH: "/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", ...proxyEnv(spec), ...spec.env };
-  const shown = Object.entries(all).filter(([name]) => !isSecretVariable(name));
-  const hasSecrets = shown.length < Object.keys(all).length;
+  const own = { PATH: "/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", ...proxyEnv(spec) };
+  const shown = [
+    ...Object.entries(own).filter(([name]) => !Object.hasOwn(spec.env, name)),
+    ...Object.entries(spec.env).filter(([name]) => !isInherited(name)),
+  ];
+  const inherits = Object.keys(spec.env).some(isInherited);
   return [
     "--unshare-user",
     "--uid",
@@ -104,7 +112,7 @@ function bwrapArgs({ layout, uid, gid }: ConfineForm, spec: ConfineSpec): string
     String(gid),
     ...["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"],
     ...["--disable-userns", "--cap-drop", "ALL", "--die-with-parent", "--new-session", "--hostname", "sandbox"],
-    ...(hasSecrets ? SHELL_VARIABLES.flatMap((name) => ["--unsetenv", name]) : ["--clearenv"]),
+    ...(inherits ? SHELL_VARIABLES.flatMap((name) => ["--unsetenv", name]) : ["--clearenv"]),
     ...shown.flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--ro-bind", "/usr", "/usr"],
     ...Object.entries(layout.links).flatMap(([path, target]) =>

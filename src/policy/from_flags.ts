@@ -9,14 +9,15 @@ import type { Json, JsonObject } from "../json.ts";
 import { isInside, nameOf, pathProblem, resolvePath } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
 import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
-import { DEFAULT_TERMS } from "../plan/approval_terms.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { realOf } from "./real_path.ts";
+import { addApprovals, type ApprovalFlags } from "./approval_flags.ts";
+import { addModel, type ModelFlags } from "./model_flags.ts";
 import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
-export interface PolicyFlags {
+export interface PolicyFlags extends ModelFlags, ApprovalFlags {
   /** `--agent`: path of the agent's entry module. */
   readonly agent?: string;
   /** `--tool`: names of granted tools. */
@@ -45,8 +46,6 @@ export interface PolicyFlags {
   readonly githubRepo?: readonly string[];
   /** `--github-token-env`: variable that holds the token of the github tools. */
   readonly githubTokenEnv?: string;
-  /** `--secret`: `<tool>=<variable>`, the variable that holds the credential of one tool. */
-  readonly secret?: readonly string[];
   /** `--process-command`: `<name>=<path>`, a program that may be started. */
   readonly processCommand?: readonly string[];
   /** `--process-cwd`: folders in and below which programs may start. */
@@ -55,10 +54,6 @@ export interface PolicyFlags {
   readonly processEnv?: readonly string[];
   /** `--process-output-stream-chunk-bytes`: UTF-8 bytes of one record of output. */
   readonly processOutputStreamChunkBytes?: number;
-  /** `--require-approval`: tools whose every call needs an approval of its own. */
-  readonly requireApproval?: readonly string[];
-  /** `--approval-max-age-ms`: an older approval that was not used holds no longer. */
-  readonly approvalMaxAgeMs?: number;
   /** `--max-tool-arg-bytes`: UTF-8 bytes of the arguments of one call. */
   readonly maxToolArgBytes?: number;
   /** `--max-tool-result-bytes`: UTF-8 bytes of the result of one call. */
@@ -122,6 +117,7 @@ export async function withFlags(
   for (const path of flags.osvFixture ?? []) merge.append("/network/fixtures", "--osv-fixture", merge.path(path));
   addCache(merge, flags);
   addCredentials(merge, flags);
+  addModel(merge, flags);
   addProcess(merge, flags);
   addApprovals(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
@@ -279,18 +275,6 @@ function addProcess(merge: Merge, flags: PolicyFlags): void {
   }
 }
 
-/** A tool that asks is narrower; an approval that holds longer is more. */
-function addApprovals(merge: Merge, { requireApproval, approvalMaxAgeMs }: PolicyFlags): void {
-  const { approvals } = merge.loaded.policy;
-  for (const tool of new Set(requireApproval)) {
-    if (!(approvals?.require ?? []).includes(tool)) merge.narrow("/approvals/require", "--require-approval", tool);
-  }
-  merge.raise("/approvals/maxAgeMs", "--approval-max-age-ms", {
-    value: approvalMaxAgeMs,
-    before: approvals?.maxAgeMs ?? DEFAULT_TERMS.maxAgeMs,
-  });
-}
-
 /** The operator may leave out the folder of a file that is here; a policy may not. */
 function programPath(merge: Merge, path: string): string {
   return path.includes("/") ? merge.path(path) : merge.path(`./${path}`);
@@ -336,8 +320,7 @@ class Merge {
 
   /** A flag's path as the merged policy must spell it: as typed where both are relative to the same folder. */
   path(text: string): string {
-    const malformed = pathProblem(text) !== null;
-    return malformed || this.cwd === this.loaded.base ? text : resolvePath(this.cwd, text);
+    return pathProblem(text) !== null || this.cwd === this.loaded.base ? text : resolvePath(this.cwd, text);
   }
 
   adds(flag: string): void {

@@ -117,7 +117,7 @@ async function collect(path: string): Promise<Collected> {
   const { hash } = await import("node:crypto");
   const shown = (value: Json): Json => {
     const digest = utf8Length(canonical(value)) > MAX_SHOWN_BYTES;
-    return auditValue(value, digest ? "digest" : "keep", (text) => hash("sha256", text, "hex")) as Json;
+    return auditValue(value, digest ? "digest" : "keep", { sha256: (text) => hash("sha256", text, "hex") }) as Json;
   };
   const calls = new Map<string, ComparedCall>();
   const events: ComparedEvent[] = [];

@@ -7,6 +7,7 @@ import type { InFlight } from "../audit/chain_check.ts";
 import { readRecords, type Verdict, verifyAudit } from "../audit/reader.ts";
 import type { Record as AuditRecord } from "../audit/record.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { type ApprovalRow, approvalRow } from "./approval_row.ts";
 import { type Counter, COUNTERS, countersOf } from "./counters.ts";
 import { numberField, objectField, own, textField } from "./fields.ts";
 
@@ -60,26 +61,6 @@ export interface DenialRow {
   readonly expected: boolean;
   /** The approval that it waits for, or was refused; `null` where it needed none. */
   readonly approval_id: string | null;
-}
-
-/** One step of an approval. */
-export interface ApprovalRow {
-  /** Number of the record. */
-  readonly seq: number;
-  /** Call that asked. */
-  readonly call_id: string | null;
-  /** Tool that was called. */
-  readonly tool: string;
-  /** What became of it. */
-  readonly status: "pending" | "granted" | "denied" | "stale";
-  /** `pregranted`, `approval_log`, `terminal`, `callback` or `headless`. */
-  readonly mode: string | null;
-  /** 64 hexadecimal digits. */
-  readonly approval_id: string | null;
-  /** Milliseconds since the decision that the log held; `null` where it held none. */
-  readonly age_ms: number | null;
-  /** Canonical target of what the call needed first. */
-  readonly target: string | null;
 }
 
 /** One file that an agent wrote. */
@@ -284,12 +265,8 @@ class Fold {
       case "budget_exceeded":
         row.budget++;
         break;
-      case "tool_approval_pending":
-      case "tool_approval_granted":
-      case "tool_approval_denied":
-      case "tool_approval_stale":
-        return this.#approval(record, tool);
       default:
+        if (record.type.startsWith("tool_approval_")) this.#list(this.#approvals, approvalRow(record));
         return;
     }
     this.#use("toolCalls", 1);
@@ -325,20 +302,6 @@ class Fold {
       target: textField(objectField(record, "requirement"), "target") ?? textField(record, "path"),
       expected: this.#expects.some(({ tool: name, code }) => name === tool && (code === null || code === reason)),
       approval_id: textField(record, "approval_id"),
-    });
-  }
-
-  #approval(record: AuditRecord, tool: string): void {
-    const [first] = listField(record, "requirements");
-    this.#list(this.#approvals, {
-      seq: record.seq,
-      call_id: textField(record, "call_id"),
-      tool,
-      status: record.type.slice("tool_approval_".length) as ApprovalRow["status"],
-      mode: textField(record, "approval_mode"),
-      approval_id: textField(record, "approval_id"),
-      age_ms: numberField(record, "approval_age_ms"),
-      target: textField(objectField({ first: first ?? null }, "first"), "target"),
     });
   }
 
@@ -430,11 +393,6 @@ class Fold {
     return [...this.#used].map(([budget, used]) => ({ budget, used, limit: numberField(limits, budget) }))
       .sort((a, b) => a.budget < b.budget ? -1 : 1);
   }
-}
-
-function listField(record: JsonObject, name: string): readonly Json[] {
-  const value = own(record, name);
-  return Array.isArray(value) ? value : [];
 }
 
 function count<K>(map: Map<K, number>, key: K): void {

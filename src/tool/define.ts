@@ -7,10 +7,13 @@
 import * as v from "valibot";
 import { BugError, ToolInputError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import type { ModelEndpoint } from "../authority/model_providers.ts";
 import type { Request } from "../authority/requirement.ts";
 import type {
   BasePower,
+  ModelPower,
   ReadPower,
+  ResolveModel,
   ResolveRead,
   ResolveSend,
   ResolveSpawn,
@@ -59,6 +62,8 @@ export interface ToolAuthority {
   readonly endpoints?: Endpoints;
   /** Starts programs of the policy's `process` block. */
   readonly process?: true;
+  /** Providers of models, by name: the policy's `model` block chooses one, or recorded answers. */
+  readonly model?: Readonly<Record<string, ModelEndpoint>>;
   /**
    * The service behind the endpoints, where it has rules of its own. `github`: every endpoint is below
    * `/repos/{owner}/{repo}`, the policy names the repositories, and answers are judged as GitHub means them.
@@ -84,7 +89,8 @@ export type Resolve<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ResolveRead : unknown)
   & (Au extends { fs: "write" } ? ResolveWrite : unknown)
   & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown)
-  & (Au extends { process: true } ? ResolveSpawn : unknown);
+  & (Au extends { process: true } ? ResolveSpawn : unknown)
+  & (Au extends { model: object } ? ResolveModel : unknown);
 
 /** The powers that fit a tool's authority. */
 export type Powers<Au extends ToolAuthority> =
@@ -92,13 +98,14 @@ export type Powers<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ReadPower : unknown)
   & (Au extends { fs: "write" } ? WritePower : unknown)
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
-  & (Au extends { process: true } ? SpawnPower : unknown);
+  & (Au extends { process: true } ? SpawnPower : unknown)
+  & (Au extends { model: object } ? ModelPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
-export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn;
+export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn & ResolveModel;
 
 /** Every power: what the host implements. */
-export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower;
+export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower & ModelPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {
@@ -209,9 +216,9 @@ export interface Tool {
   /** What the tool does not do, where a reader might think it does. */
   readonly nonClaims: readonly string[];
   /** Parses the arguments and makes canonical what they name. @throws {ToolInputError} If `raw` does not fit `args`, or the tool refuses it. */
-  prepare(raw: unknown, resolve: FullResolve): Promise<Prepared>;
+  prepare(raw: unknown, resolve: FullResolve): Prepared | Promise<Prepared>;
   /** Acts on what was prepared, once. @throws {BugError} If the handle is foreign or was used before. */
-  invoke(prepared: Prepared, powers: FullPowers): Promise<unknown>;
+  invoke(prepared: Prepared, powers: FullPowers): unknown;
 }
 
 /**
@@ -227,6 +234,16 @@ export function defineTool<
   X,
 >(spec: ToolSpec<A, R, Au, X>): Tool {
   const seals = new WeakMap<Prepared, { readonly artifact: X }>();
+  const seal = (draft: Draft<X>): Prepared => {
+    const requirements = Object.freeze(draft.targets.map((target) => target.requirement));
+    const prepared = new Prepared(
+      Object.freeze({ tool: spec.name, requirements }),
+      Object.freeze([...draft.targets]),
+      draft.note ?? {},
+    );
+    seals.set(prepared, { artifact: draft.artifact });
+    return prepared;
+  };
   return Object.freeze({
     name: spec.name,
     family: spec.family,
@@ -238,27 +255,21 @@ export function defineTool<
     limits: spec.limits ?? {},
     audit: spec.audit,
     nonClaims: spec.nonClaims ?? [],
-    async prepare(raw: unknown, resolve: FullResolve): Promise<Prepared> {
+    // Neither of the two waits where the tool does not: most calls need no turn of the microtask queue for them.
+    prepare(raw: unknown, resolve: FullResolve): Prepared | Promise<Prepared> {
       assertKnownKeys(spec, raw);
       const parsed = v.safeParse(spec.args, raw, { abortEarly: true });
       if (!parsed.success) throw new ToolInputError("tool_invalid_args", describeIssue(spec.name, parsed.issues[0]));
-      const draft = await spec.prepare(parsed.output, resolve as unknown as Resolve<Au>);
-      const requirements = Object.freeze(draft.targets.map((target) => target.requirement));
-      const prepared = new Prepared(
-        Object.freeze({ tool: spec.name, requirements }),
-        Object.freeze([...draft.targets]),
-        draft.note ?? {},
-      );
-      seals.set(prepared, { artifact: draft.artifact });
-      return prepared;
+      const draft = spec.prepare(parsed.output, resolve as unknown as Resolve<Au>);
+      return draft instanceof Promise ? draft.then(seal) : seal(draft);
     },
-    async invoke(prepared: Prepared, powers: FullPowers): Promise<unknown> {
+    invoke(prepared: Prepared, powers: FullPowers): unknown {
       const sealed = seals.get(prepared);
       if (sealed === undefined) {
         throw new BugError("bug_bad_handle", `Cannot invoke "${spec.name}": its handle is foreign or was already used`);
       }
       seals.delete(prepared);
-      return await spec.invoke(sealed.artifact, powers as unknown as Powers<Au>);
+      return spec.invoke(sealed.artifact, powers as unknown as Powers<Au>);
     },
   });
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { auditValue, DROPPED, makeRedactor, REDACTED, shapeOf } from "../../src/audit/redact.ts";
 import { DataError } from "../../src/errors.ts";
 import type { Json } from "../../src/json.ts";
@@ -152,10 +153,24 @@ Deno.test("shapeOf() tells types, sizes and keys, and no content", () => {
 
 Deno.test("auditValue() keeps, digests or drops", async () => {
   const value = { b: 1, a: "x" };
-  assert.equal(auditValue(value, "keep", sha256), value);
-  assert.equal(auditValue(value, "drop", sha256), DROPPED);
+  assert.equal(auditValue(value, "keep", { sha256 }), value);
+  assert.equal(auditValue(value, "drop", { sha256 }), DROPPED);
   const digested = { sha256: sha256('{"a":"x","b":1}'), bytes: 15, shape: { b: "number", a: "string(1)" } };
-  assert.deepEqual(auditValue(value, "digest", sha256), digested);
-  assert.deepEqual(await auditValue(value, "digest", (text) => Promise.resolve(sha256(text))), digested);
-  assert.deepEqual(auditValue("ä", "digest", sha256), { sha256: sha256("ä"), bytes: 2, shape: "string(2)" });
+  assert.deepEqual(auditValue(value, "digest", { sha256 }), digested);
+  assert.deepEqual(await auditValue(value, "digest", { sha256: (text) => Promise.resolve(sha256(text)) }), digested);
+  assert.deepEqual(auditValue("ä", "digest", { sha256 }), { sha256: sha256("ä"), bytes: 2, shape: "string(2)" });
 });
+
+Deno.test("auditValue() digests the same text, whether or not it is given what JSON.stringify prints", () =>
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6 }), (raw) => {
+      const value = JSON.parse(JSON.stringify(raw)) as Json;
+      const printed = JSON.stringify(value);
+      assert.deepEqual(auditValue(value, "digest", { sha256, printed }), auditValue(value, "digest", { sha256 }));
+    }),
+    {
+      examples: [[{ b: 1, a: 2 }], [{ a: { d: 1, c: [{ f: 1, e: 2 }] }, b: 0 }], [{
+        a: { a: { a: { a: { b: 1, a: 1 } } } },
+      }]],
+    },
+  ));

@@ -56,6 +56,7 @@ export const readFile = defineTool({
     const { path, content, bytes, sha256 } = await read(target);
     const source_hash = `sha256:${sha256}`;
     note({ path, bytes, source_hash });
-    return { path, content, bytes, source_hash };
+    // In the order of canonical JSON, so that the log's digest of it needs no second print.
+    return { bytes, content, path, source_hash };
   },
 });

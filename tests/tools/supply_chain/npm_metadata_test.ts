@@ -71,7 +71,7 @@ Deno.test("npmMetadata refuses names that are none, before any URL is built", as
     null,
   ];
   for (const name of wrong) await assert.rejects(pathOf(name), ToolInputError, JSON.stringify(name));
-  await assert.rejects(npmMetadata.prepare({ package: "a", version: "1" }, {} as FullResolve), ToolInputError);
+  assert.throws(() => npmMetadata.prepare({ package: "a", version: "1" }, {} as FullResolve), ToolInputError);
 });
 
 Deno.test("npmMetadata leads any text to one segment below the root, or refuses it", async () => {
