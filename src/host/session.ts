@@ -11,7 +11,8 @@ import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
 import { AgentTimers } from "./agent_timers.ts";
-import { call, type CallHost, type Outcome } from "./call.ts";
+import { call, type CallHost } from "./call.ts";
+import type { Outcome } from "./ended.ts";
 import type { EventCheck } from "./event_check.ts";
 import { ExpectedEvents } from "./expected_events.ts";
 import { type Answer, answerLine } from "./outbox.ts";
@@ -59,6 +60,8 @@ export class Session {
   #noteBytes = 0;
   #operations = 0;
   #closed = false;
+  /** A call waits for an approval that nobody gives now: what runs ends, nothing else begins. */
+  #pending = false;
   #over = false;
   readonly #expected: ExpectedEvents;
 
@@ -128,7 +131,7 @@ export class Session {
 
   #handle(head: Head, body: string | undefined): boolean {
     const { operations } = this.#options.plan.budgets;
-    if ((this.#closed || !COUNTED_ELSEWHERE.has(head.op)) && ++this.#operations > operations) {
+    if ((this.#closed || this.#pending || !COUNTED_ELSEWHERE.has(head.op)) && ++this.#operations > operations) {
       return this.#overRun("operations", operations, this.#operations);
     }
     switch (head.op) {
@@ -182,14 +185,20 @@ export class Session {
       this.#answer(id, { outcome: "denied", code: "closed", message: "agent compartment closed: callTool" });
       return true;
     }
-    const bytes = body === undefined ? 0 : utf8Length(body);
     this.#options.transcript?.began(callId, id);
+    if (this.#pending) {
+      this.#refusePending(id, callId, tool);
+      return true;
+    }
+    const bytes = body === undefined ? 0 : utf8Length(body);
     const run = async () => {
+      if (this.#pending) return this.#refusePending(id, callId, tool);
       this.#running++;
       try {
         const started = performance.now();
         const outcome = await call(this.#options.host, callId, { name: tool, args, bytes });
         if (this.#over) return;
+        if (outcome.kind === "denied" && outcome.code === "approval_pending") this.#pending = true;
         if (this.#options.plan.isolation === "worker") this.#workerRecord(callId, tool, outcome, bytes, started);
         this.#reply(id, outcome);
         // Its slot is free once the answer is on its way: what waits to be read by a slow agent is bounded by the slots.
@@ -202,7 +211,9 @@ export class Session {
         this.#fault(error);
       } finally {
         this.#running--;
-        this.#waiting.shift()?.();
+        if (this.#pending) { for (const next of this.#waiting.splice(0)) next(); }
+        else this.#waiting.shift()?.();
+        if (this.#pending && this.#running === 0) this.#finish({ status: "error", reason: "approval_pending" });
       }
     };
     const { budgets } = this.#options.plan;
@@ -230,6 +241,17 @@ export class Session {
     const answer = { id: head.id, failed: false, text: "null" };
     if (transcript.isRerun) transcript.answer(answer);
     return transcript.isRerun || this.#timers.start(head.id, head.ms, () => this.#over || transcript.answer(answer));
+  }
+
+  /** A call behind the one at which the run stops: it gets its outcome, and nobody looks at it. */
+  #refusePending(id: number, callId: string, tool: string): void {
+    if (this.#over) return;
+    const code = "approval_pending";
+    const outcome: Outcome = { kind: "denied", code, message: `agent tool denied: ${tool}` };
+    const fields = this.#options.transcript?.settled(callId, outcome);
+    const body: RecordBody = { type: "tool_denial", call_id: callId, tool, policy: "denied", reason: code, rule: null };
+    this.#options.record({ ...body, ...fields });
+    this.#reply(id, outcome);
   }
 
   #workerRecord(callId: string, tool: string, outcome: Outcome, argBytes: number, started: number): void {
@@ -384,8 +406,11 @@ export class Session {
 
   #finish(end: SessionEnd): void {
     if (this.#over) return;
-    const isShort = end.status === "ok" && !this.#expected.end();
-    const last: SessionEnd = isShort ? { status: "error", reason: "expected_event_missing" } : end;
+    // What the agent makes of a call that waits does not matter: the run stopped there.
+    const isStopped = this.#pending && AGENTS_OWN.has(end.reason);
+    const isShort = !isStopped && end.status === "ok" && !this.#expected.end();
+    const reason = isStopped ? "approval_pending" : isShort ? "expected_event_missing" : undefined;
+    const last: SessionEnd = reason === undefined ? end : { status: "error", reason };
     this.#close(this.#options.transcript?.ended(last) ?? last);
   }
 
@@ -406,6 +431,9 @@ export class Session {
 
 /** Operations of an open agent that leave no record, or that have a budget of their own. */
 const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", "note", "end", "timer", "untimer"]);
+
+/** Reasons of an end that the agent itself brought about. */
+const AGENTS_OWN: ReadonlySet<string> = new Set(["done", "agent_error", "agent_stalled", "agent_gone"]);
 
 /** Budgets that end the run, not only the call. */
 function isRunBudget(code: string): boolean {
