@@ -178,7 +178,12 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/cli/reset_test.ts": ["src/launch/reset_session.ts"],
   "tests/host/rerun_test.ts": ["src/host/recorder.ts"],
   "tests/host/call_test.ts": ["src/host/ended.ts", "src/host/lazy_abort.ts"],
-  "tests/e2e/rerun_test.ts": ["src/cli/rerun.ts", "src/host/open_rerun.ts", "src/host/recorded_call.ts"],
+  "tests/e2e/rerun_test.ts": [
+    "src/cli/rerun.ts",
+    "src/host/open_rerun.ts",
+    "src/host/order.ts",
+    "src/host/recorded_call.ts",
+  ],
   "tests/replay/recording_test.ts": ["src/replay/rerun_report.ts"],
   "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts"],
   "tests/cli/replay_test.ts": ["src/cli/run_log.ts"],

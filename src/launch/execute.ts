@@ -17,7 +17,6 @@ import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch } from "./launch.ts";
 import type { RunEnd } from "./launch_options.ts";
 import { openApprovals } from "./open_approvals.ts";
-import { assertOutOfReach } from "./out_of_reach.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { startedBy } from "../plan/program_setup.ts";
 import { findPrebuilt } from "./prebuilt.ts";
