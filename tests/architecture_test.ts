@@ -157,6 +157,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/isolate/worker_boot.js",
   ],
   "tests/launch/endings_test.ts": [
+    "src/launch/host_start.ts",
     "src/launch/channels.ts",
     "src/launch/death.ts",
     "src/launch/execute.ts",
