@@ -57,15 +57,18 @@ export {
 export type {
   Budgets,
   ExpectedDenial,
+  ExpectedEvents,
   GateRule,
   Isolation,
   NetworkPlan,
   Places,
   Plan,
+  PlannedPackage,
   PlannedTool,
   PortablePath,
   ReadRoot,
   RepositoryGrant,
+  SessionPlan,
   UnsafeGrant,
   WriteRoot,
 } from "./src/plan/plan.ts";
@@ -74,6 +77,7 @@ export { hostFlags } from "./src/plan/flags.ts";
 export { permissionSet } from "./src/plan/permission_set.ts";
 export { type Explained, explainJson, explainPlan, type Explanation, type PositionOf } from "./src/report/explain.ts";
 export { type FinishedRun, type NamedRun, runPolicy, type RunPolicyOptions } from "./src/launch/run_policy.ts";
+export type { RunInputs } from "./src/launch/execute.ts";
 export type { SeenDenial, Verdict as RunVerdict } from "./src/launch/verdict.ts";
 export { type CallOptions, type CallReport, type CallResult, callTool } from "./src/launch/call_tool.ts";
 export { assertLocked, type Lock, type Lockable, writeLock } from "./src/policy/lock.ts";
@@ -128,8 +132,12 @@ export type {
   BasePower,
   ByteReply,
   EndpointTarget,
+  ModelPower,
+  ModelTarget,
+  ModelWish,
   ReadPower,
   Reply,
+  ResolveModel,
   ResolveRead,
   ResolveSend,
   ResolveSpawn,
@@ -163,6 +171,11 @@ export {
   UsageError,
 } from "./src/errors.ts";
 export type { DenialCode } from "./src/authority/denial_codes.ts";
+export type { ApprovalRow } from "./src/replay/approval_row.ts";
+export type { ApprovalFlags } from "./src/policy/approval_flags.ts";
+export type { ApprovalAnswer, ApprovalOptions, Approver } from "./src/launch/approver.ts";
+export type { ApprovalRequest } from "./src/audit/approval_request.ts";
+export type { ApprovalTerms } from "./src/plan/approval_terms.ts";
 export type { Executed } from "./src/launch/execute.ts";
 export type { RunEnd } from "./src/launch/launch_options.ts";
 export type { Key1Options } from "./src/plan/key1.ts";
@@ -175,6 +188,9 @@ export type {
   ValueKind,
   WorkFolder,
 } from "./src/plan/process_plan.ts";
+export type { ModelLimit, ModelPlan } from "./src/plan/model_plan.ts";
+export type { ModelFlags } from "./src/policy/model_flags.ts";
+export type { ModelEndpoint, ModelProviderName } from "./src/authority/model_providers.ts";
 export type { FileIdentity } from "./src/plan/program_setup.ts";
 export type { ProgramFact } from "./src/policy/program_fact.ts";
 export type { Policy } from "./src/policy/schema.ts";

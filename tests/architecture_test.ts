@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   launch: ["errors", "json", "authority", "plan", "tool", "policy", "audit", "gate"],
   replay: ["errors", "json", "authority", "plan", "gate", "audit", "tool"],
   report: ["errors", "json", "authority", "plan", "gate", "audit", "tool", "policy", "replay"],
+  evidence: ["errors", "json", "authority", "audit", "replay", "report"],
   doctor: ["errors", "json", "authority", "plan", "tool", "policy", "audit", "launch", "gate"],
   cli: [
     "errors",
@@ -36,6 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "launch",
     "replay",
     "report",
+    "evidence",
     "doctor",
   ],
 };
@@ -54,6 +56,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 /** Every library, and where it may be loaded from. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
+  "@cfworker/json-schema": ["host"],
   "@humanwhocodes/momoa": ["policy", "cli"],
   "@noble/hashes/sha2.js": ["audit"],
   "@stricli/core": ["cli"],
@@ -61,7 +64,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   acorn: ["launch"],
   canonicalize: ["json"],
   ignore: ["host"],
-  re2js: ["tools"],
+  re2js: ["plan", "tools"],
   ses: ["isolate"],
   valibot: ["host", "plan", "policy", "tool", "tools"],
 };
@@ -80,6 +83,7 @@ const MAY_NAME_DENO: readonly string[] = [
   "src/cli/",
   "src/doctor/",
   "src/egress/main.ts",
+  "src/evidence/",
   "src/host/",
   "src/launch/",
   "src/isolate/",
@@ -95,6 +99,8 @@ const MUST_NOT_NAME_DENO: readonly string[] = [
   "src/host/agent_state.ts",
   "src/host/call.ts",
   "src/host/deadlines.ts",
+  "src/host/event_check.ts",
+  "src/host/expected_events.ts",
   "src/host/endpoint_url.ts",
   "src/host/frame.ts",
   "src/host/powers.ts",
@@ -151,6 +157,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/isolate/worker_boot.js",
   ],
   "tests/launch/endings_test.ts": [
+    "src/launch/host_start.ts",
     "src/launch/channels.ts",
     "src/launch/death.ts",
     "src/launch/execute.ts",
@@ -166,11 +173,36 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/cli/main.ts",
     "src/cli/app.ts",
   ],
+  "tests/policy/check_controls_test.ts": ["src/policy/event_schema_fact.ts"],
+  "tests/e2e/controls_test.ts": ["src/host/expected_events.ts", "src/host/state_use.ts"],
+  "tests/policy/from_flags_test.ts": ["src/policy/merge.ts"],
+  "tests/cli/reset_test.ts": ["src/launch/reset_session.ts"],
+  "tests/host/rerun_test.ts": ["src/host/recorder.ts"],
+  "tests/host/call_test.ts": ["src/host/ended.ts", "src/host/lazy_abort.ts"],
+  "tests/e2e/rerun_test.ts": [
+    "src/cli/rerun.ts",
+    "src/host/open_rerun.ts",
+    "src/host/order.ts",
+    "src/host/recorded_call.ts",
+  ],
+  "tests/replay/recording_test.ts": ["src/replay/rerun_report.ts"],
   "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts"],
   "tests/cli/replay_test.ts": ["src/cli/run_log.ts"],
   "tests/membrane/copy_test.ts": ["src/json.ts"],
   "tests/launch/esbuild_service_test.ts": ["src/launch/esbuild_packet.ts"],
-  "tests/launch/bundle_test.ts": ["src/launch/agent_bundle.ts", "src/launch/bundle_cache.ts"],
+  "tests/launch/bundle_test.ts": [
+    "src/launch/agent_bundle.ts",
+    "src/launch/bundle_cache.ts",
+    "src/launch/bundle_error.ts",
+  ],
+  "tests/launch/package_resolver_test.ts": ["src/launch/import_refusal.ts", "src/launch/package_folder.ts"],
+  "tests/evidence/make_bundle_test.ts": ["src/evidence/documents.ts", "src/evidence/redact_log.ts"],
+  "tests/evidence/verify_bundle_test.ts": [
+    "src/evidence/file_digest.ts",
+    "src/evidence/manifest.ts",
+    "src/evidence/signature.ts",
+  ],
+  "tests/cli/bundle_test.ts": ["src/cli/bundle_source.ts", "src/cli/bundle_verify.ts"],
   "tests/host/source_test.ts": ["src/host/source_walk.ts"],
   "tests/gate/command_grammar_test.ts": [
     "src/gate/argument_parser.ts",
@@ -208,6 +240,14 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/plan/fixtures_test.ts": ["src/plan/raw_reply.ts", "src/tools/supply_chain/npm_registry.ts"],
   "tests/escape/key_table_test.ts": ["src/host/attest.ts"],
   "tests/host/network_test.ts": ["src/host/send_scope.ts"],
+  "tests/host/models_test.ts": ["src/authority/model_providers.ts", "src/host/model_exchange.ts"],
+  "tests/host/openai_responses_test.ts": ["src/host/model_provider.ts"],
+  "tests/e2e/models_test.ts": ["src/host/model_records.ts", "src/tools/model/call.ts"],
+  "tests/policy/check_model_test.ts": [
+    "src/plan/model_plan.ts",
+    "src/policy/model_flags.ts",
+    "src/policy/model_schema.ts",
+  ],
   "tests/tools/github/reader_test.ts": [
     "src/tools/github/check_runs_list.ts",
     "src/tools/github/commit_read.ts",
@@ -222,6 +262,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "tests/cli/call_test.ts": ["src/cli/io.ts", "src/cli/policy_flags.ts", "src/launch/call_tool.ts"],
   "tests/cli/first_sight_test.ts": ["src/cli/confirm.ts"],
+  "tests/e2e/approvals_test.ts": ["src/cli/approval.ts", "src/cli/approvals_of.ts"],
+  "tests/launch/open_approvals_test.ts": ["src/launch/out_of_reach.ts"],
   "tests/cli/policy_edit_test.ts": ["src/cli/policy_edit_routes.ts", "src/policy/policy_edits.ts"],
   "tests/plan/compare_test.ts": ["src/plan/change.ts", "src/plan/compare_paths.ts"],
 };
@@ -232,6 +274,7 @@ const TYPES_ONLY: readonly string[] = [
   "src/authority/requirement.ts",
   "src/cli/command.ts",
   "src/errors.ts",
+  "src/host/approval.ts",
   "src/host/context.ts",
   "src/isolate/isolate.ts",
   "src/launch/launch_options.ts",

@@ -25,6 +25,8 @@ export const DENIAL_CODES = Object.freeze({
   protected_path: "the place is protected: no policy can make it writable",
   endpoint_not_granted: "the endpoint is not one of this tool's",
   repository_not_granted: "the repository is not one that the policy names",
+  model_not_admitted: "the model is not one that the policy names",
+  model_fixture_response_not_found: "no recorded answer has this id and model",
   process_command_not_admitted: "the policy names no such command",
   process_args_not_admitted: "the grammar of the command does not admit these arguments",
   process_cwd_not_admitted: "the folder is not one that the policy lets programs start in",
@@ -32,7 +34,9 @@ export const DENIAL_CODES = Object.freeze({
   process_program_changed: "the program is not the file that it was at the start of the run",
   process_repository_not_admitted: "the settings of the repository make git start programs or leave its folder",
   gate_deny_rule: "a deny rule of the policy matches",
-  approval_required: "a rule asks for an approval, and nobody is there to give it",
+  approval_required: "the call needs an approval, and nothing here can ask for one",
+  approval_pending: "the call waits for an approval, and the run stopped at it",
+  approval_denied: "a person denied the call",
   not_in_request: "the tool reached for something that it did not ask for",
 });
 

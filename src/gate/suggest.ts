@@ -70,12 +70,19 @@ export function suggest(
       if (!isInside(places.project, root) || root === places.project) return null;
       return `"fs": { "write": [{ "root": ${quote(fromPolicy(root, plan, places))} }] }`;
     }
+    case "model_not_admitted": {
+      const name = target?.startsWith("model:") ? target.slice("model:".length) : "*";
+      // Without a name it is not the list that is too short
+      return name === "*" ? null : `"model": { "models": ${list([...plan.model?.models ?? [], name])} }`;
+    }
     case "large_file_summary_only":
       return `"budgets": { "readFileBytes": ${Math.min(plan.budgets.readFileBytes * 4, BUDGETS.readFileBytes.max)} }`;
     case "file_limit":
       return `"budgets": { "readFiles": ${Math.min(plan.budgets.readFiles * 4, BUDGETS.readFiles.max)} }`;
     case "gate_deny_rule":
     case "approval_required": {
+      const asking = plan.approvals?.require.find((entry) => entry.rule === denial.rule);
+      if (asking !== undefined) return `remove ${quote(asking.tool)} from "approvals": { "require": [...] }`;
       const rule = plan.gate.find((entry) => entry.rule === denial.rule);
       return rule === undefined ? null : `remove { "kind": ${quote(rule.kind)}, "match": ${quote(rule.match)} } from ` +
         `"gate": { "${rule.effect}": [...] }`;

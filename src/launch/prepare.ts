@@ -44,6 +44,8 @@ export interface PreparedRun extends CompiledPolicy {
 export interface PrepareOptions {
   /** Agent code of twokey's own, in place of the policy's agent. */
   readonly code?: string;
+  /** Bundles anew, whatever the cache of finished bundles holds. */
+  readonly fresh?: boolean;
   /** Hears one line when something takes long. */
   readonly onProgress?: (line: string) => void;
 }
@@ -78,7 +80,9 @@ export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions =
   const bundle = await bundleAgent({
     entry: agent.startsWith("/") ? agent : `${loaded.base}/${agent}`,
     project: loaded.project,
-    cacheDir: await bundleDir(places),
+    packages: loaded.policy.packages,
+    denoDir: denoDirOf(env) ?? undefined,
+    cacheDir: options.fresh === true ? undefined : await bundleDir(places),
     onProgress: options.onProgress,
   });
   const facts = await factsLater;
@@ -102,8 +106,14 @@ async function bundleDir({ state }: Places): Promise<string | undefined> {
  *
  * @throws {DataError} If one is wrong, or is not what the plan was made from.
  */
-export async function readFixtures({ network }: Plan, places: Places): Promise<Record<string, string>> {
+export async function readFixtures({ network, model }: Plan, places: Places): Promise<Record<string, string>> {
   const texts: Record<string, string> = Object.create(null);
+  if (model !== undefined && model.fixture !== null) {
+    const { parseModelFixture } = await import("../plan/model_fixture.ts");
+    const { path } = model.fixture;
+    texts[path] = await readPlanned(model.fixture, places);
+    parseModelFixture(texts[path], path);
+  }
   if (network.fixtures.length === 0) return texts;
   const { parseFixture } = await import("../plan/fixtures.ts");
   for (const { path, sha256 } of network.fixtures) {

@@ -6,17 +6,20 @@
  */
 import { admitsRepository } from "../authority/repository.ts";
 import { canonical } from "../json.ts";
+import { approvalTerms, mayAsk } from "./approval_terms.ts";
 import { BUDGETS } from "./budgets.ts";
 import type { Change } from "./change.ts";
 import { comparePaths, reachesOutside } from "./compare_paths.ts";
 import { compareProcess } from "./compare_programs.ts";
+import { admitsAnyModel, ANY_MODEL, MODEL_LIMITS } from "./model_plan.ts";
 import {
-  asksNetwork,
+  askedEndpoints,
   type Budgets,
   type GateRule,
   type Isolation,
   ISOLATIONS,
   type Plan,
+  type PlannedPackage,
   type UnsafeGrant,
 } from "./plan.ts";
 
@@ -39,10 +42,14 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareCredentials(base, head),
     ...compareSets({ subject: "variable", noun: "the variable", rule: "/network" }, base.env, head.env),
     ...compareProcess(base, head),
+    ...comparePackages(base, head),
+    ...compareModel(base, head),
     ...compareGate(base, head),
+    ...compareApprovals(base, head),
     ...compareBudgets(base.budgets, head.budgets),
     ...compareIsolation(base.isolation, head.isolation),
     ...compareRedaction(base, head),
+    ...compareSession(base, head),
     ...compareUnsafe(base.unsafe, head.unsafe),
     ...compareFree(base, head),
   ];
@@ -86,10 +93,7 @@ function compareReach(base: Plan, head: Plan): Change[] {
 }
 
 function reachOf(plan: Plan): string[] {
-  if (!asksNetwork(plan.network)) return [];
-  return Object.entries(plan.tools).flatMap(([tool, { endpoints }]) =>
-    Object.values(endpoints).map(({ method, url }) => `${method} ${url} by ${tool}`)
-  );
+  return askedEndpoints(plan).map(({ tool, method, url }) => `${method} ${url} by ${tool}`);
 }
 
 function compareNetwork({ network: was }: Plan, { network: is }: Plan): Change[] {
@@ -140,6 +144,21 @@ function compareRepositories(base: Plan, head: Plan): Change[] {
   return [...beyond("gained", base, head), ...beyond("lost", head, base)];
 }
 
+/** Code of others that becomes part of the agent: another version, or another archive of the same, is another package. */
+function comparePackages({ packages: was = [] }: Plan, { packages: is = [] }: Plan): Change[] {
+  const same = (a: PlannedPackage) => (b: PlannedPackage) =>
+    a.name === b.name && a.version === b.version && a.integrity === b.integrity;
+  const text = ({ name, version, integrity }: PlannedPackage, others: readonly PlannedPackage[]) => {
+    const versions = others.filter((other) => other.name === name).map((other) => other.version);
+    const instead = versions.length === 0 || versions.includes(version) ? "" : ` instead of ${versions.join(", ")}`;
+    return `the package ${name} ${version}${instead} (${integrity.slice(0, 19)}…)`;
+  };
+  const beyond = (kind: Change["kind"], from: readonly PlannedPackage[], to: readonly PlannedPackage[]): Change[] =>
+    to.filter((one) => !from.some(same(one)))
+      .map((one) => ({ kind, subject: "package", text: text(one, from), rule: one.rule }));
+  return [...beyond("gained", was, is), ...beyond("lost", is, was)];
+}
+
 /** Another variable is another credential: who asks decides what is answered. */
 function compareCredentials(base: Plan, head: Plan): Change[] {
   const beyond = (kind: Change["kind"], from: Plan, to: Plan): Change[] =>
@@ -151,6 +170,46 @@ function compareCredentials(base: Plan, head: Plan): Change[] {
         rule,
       }));
   return [...beyond("gained", base, head), ...beyond("lost", head, base)];
+}
+
+/** Further models, other recorded answers, more tokens, and texts in the log are more. */
+function compareModel({ model: was }: Plan, { model: is }: Plan): Change[] {
+  const at = (subject: string, noun: string, key: string) => ({ subject, noun, rule: `/model/${key}` });
+  const answers = (model: typeof was) =>
+    (model?.fixture ?? null) === null
+      ? []
+      : [`${model?.fixture?.path} (sha256 ${model?.fixture?.sha256.slice(0, 12)})`];
+  const texts = (model: typeof was) => model?.audit === "redacted" ? [""] : [];
+  const changes = [
+    ...compareModels("gained", was, is),
+    ...compareModels("lost", is, was),
+    ...compareSets(at("fixture", "the recorded answers of a model", "fixture"), answers(was), answers(is)),
+    ...compareSets(at("audit", "questions and answers in the log", "audit"), texts(was), texts(is)),
+  ];
+  if (was === undefined || is === undefined) return changes;
+  const numbers = Object.keys(MODEL_LIMITS) as (keyof typeof MODEL_LIMITS)[];
+  return [
+    ...changes,
+    ...numbers.flatMap((name) =>
+      compareNumber({ subject: "budget", text: `model.${name}`, rule: `/model/${name}` }, was[name], is[name])
+    ),
+  ];
+}
+
+/** What the second admits beyond the first; another provider's model of the same name is another model. */
+function compareModels(kind: Change["kind"], from: Plan["model"], to: Plan["model"]): Change[] {
+  if (to === undefined) return [];
+  const source = (model: NonNullable<typeof to>) =>
+    model.fixture === null ? `of ${model.provider}` : "from a recording";
+  const isSame = from !== undefined && source(from) === source(to);
+  if (isSame && admitsAnyModel(from)) return [];
+  const names = admitsAnyModel(to) ? [ANY_MODEL] : to.models.filter((name) => !isSame || !from.models.includes(name));
+  return names.map((name) => ({
+    kind,
+    subject: "model",
+    text: `${name === ANY_MODEL ? "any model" : `the model ${name}`} ${source(to)}`,
+    rule: "/model/models",
+  }));
 }
 
 /** Rules only ever take away: one that is gone is a gain. Rules on paths for every tool are part of the sets. */
@@ -172,6 +231,33 @@ function compareGate(base: Plan, head: Plan): Change[] {
   ];
 }
 
+/** A call that no longer asks is a gain, where the base let it run at all; so is an approval that holds longer. */
+function compareApprovals(base: Plan, head: Plan): Change[] {
+  const [was, is] = [approvalTerms(base), approvalTerms(head)];
+  const beyond = (these: typeof was, those: typeof was) =>
+    these.require.filter(({ tool }) => !those.require.some((other) => other.tool === tool));
+  const change = (kind: Change["kind"], text: string, rule: string): Change => ({
+    kind,
+    subject: "approval",
+    text,
+    rule,
+  });
+  const changes = [
+    ...beyond(was, is).filter(({ tool }) => own(head.tools, tool) !== undefined)
+      .map(({ tool }) => change("gained", `calls of ${tool} without an approval`, "/approvals/require")),
+    ...beyond(is, was).filter(({ tool }) => own(base.tools, tool) !== undefined)
+      .map(({ tool, rule }) => change("narrowed", `every call of ${tool} asks`, rule)),
+  ];
+  if (!mayAsk(base) || !mayAsk(head)) return changes;
+  const number = (text: string, key: "maxAgeMs" | "waitMs") =>
+    compareNumber({ subject: "approval", text, rule: `/approvals/${key}` }, was[key], is[key]);
+  return [
+    ...changes,
+    ...number("ms that an unused approval holds", "maxAgeMs"),
+    ...number("ms that a question waits", "waitMs"),
+  ];
+}
+
 /** Whether another rule takes at least what the first one takes. */
 function isWithin({ effect, kind, tools, match }: GateRule, other: GateRule): boolean {
   const { tools: others } = other;
@@ -190,6 +276,16 @@ function compareRedaction({ redact: was }: Plan, { redact: is }: Plan): Change[]
     ...was.filter((name) => !is.includes(name)).map((name) => change("gained", `the field "${name}" in the log`)),
     ...is.filter((name) => !was.includes(name)).map((name) => change("narrowed", `the field "${name}" is redacted`)),
   ];
+}
+
+/** What is kept between runs is what one run can tell the next one. */
+function compareSession(base: Plan, head: Plan): Change[] {
+  const fileOf = ({ session }: Plan) => session === undefined ? [] : [session.file];
+  return compareSets(
+    { subject: "session", noun: "state kept between runs in", rule: head.session?.rule ?? "/session" },
+    fileOf(base),
+    fileOf(head),
+  );
 }
 
 function isInSets({ kind, tools }: GateRule): boolean {

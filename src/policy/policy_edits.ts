@@ -48,6 +48,15 @@ export function removeTool(
   const index = tools.indexOf(name);
   if (index < 0) return [];
   const edits: PolicyEdit[] = [{ act: "remove", path: ["tools", index] }];
+  const asked = policy.approvals?.require?.indexOf(name) ?? -1;
+  if (asked >= 0) {
+    const isLast = policy.approvals?.require?.length === 1;
+    const isAlone = isLast && (policy.gate?.ask ?? []).length === 0;
+    edits.push({
+      act: "remove",
+      path: isAlone ? ["approvals"] : isLast ? ["approvals", "require"] : ["approvals", "require", asked],
+    });
+  }
   const { manifests } = options;
   if (manifests === undefined) return edits;
   const left = tools.filter((tool) => tool !== name).flatMap((tool) =>
@@ -59,11 +68,14 @@ export function removeTool(
   if (unused.length > 0 && unused.length === Object.keys(policy.fs ?? {}).length) {
     edits.push({ act: "remove", path: ["fs"] });
   } else edits.push(...unused.map((side): PolicyEdit => ({ act: "remove", path: ["fs", side] })));
-  if (policy.network !== undefined && !left.some(({ endpoints }) => endpoints !== undefined)) {
+  if (policy.network !== undefined && !left.some(({ endpoints, model }) => (endpoints ?? model) !== undefined)) {
     edits.push({ act: "remove", path: ["network"] });
   }
   if (policy.github !== undefined && !left.some(({ service }) => service === "github")) {
     edits.push({ act: "remove", path: ["github"] });
+  }
+  if (policy.model !== undefined && !left.some(({ model }) => model !== undefined)) {
+    edits.push({ act: "remove", path: ["model"] });
   }
   if (policy.secrets !== undefined && Object.hasOwn(policy.secrets, name)) {
     const isLast = Object.keys(policy.secrets).length === 1;

@@ -5,13 +5,15 @@
  */
 import type { JsonObject } from "../json.ts";
 import { isPlace } from "../plan/key1.ts";
+import { approvalTerms } from "../plan/approval_terms.ts";
 import { asksNetwork, type Plan } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 
 /** The authority of a plan as JSON. Every list is sorted, so equal authority gives equal bytes. */
 export function authorityManifest(plan: Plan): JsonObject {
-  const { fs, network, tools } = plan;
+  const { fs, model, network, tools } = plan;
   const live = asksNetwork(network);
+  const terms = approvalTerms(plan);
   return {
     version: 1,
     policy: plan.policy.sha256,
@@ -26,8 +28,8 @@ export function authorityManifest(plan: Plan): JsonObject {
       never_written: sorted(fs.protected.filter((entry) => !isPlace(entry) || entry.startsWith("${project}"))),
     },
     endpoints: sorted(
-      Object.entries(tools).flatMap(([tool, { endpoints }]) =>
-        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live }))
+      Object.entries(tools).flatMap(([tool, { endpoints, service }]) =>
+        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live: live || service === "model" }))
       ),
     ),
     recorded_answers: Object.fromEntries(sorted(network.fixtures.map(({ path, sha256 }) => [path, sha256]))),
@@ -59,12 +61,32 @@ export function authorityManifest(plan: Plan): JsonObject {
       programs_reach: sorted(plan.process.egress),
       programs_sandbox: plan.process.sandbox,
     }),
+    ...(model === undefined ? {} : {
+      models: {
+        provider: model.provider,
+        recorded_answers: model.fixture === null ? null : { [model.fixture.path]: model.fixture.sha256 },
+        names: sorted(model.models),
+        max_output_tokens: model.maxOutputTokens,
+        total_tokens: model.totalTokens,
+        calls: model.calls,
+        audit: model.audit,
+      },
+    }),
     secrets: sorted(Object.entries(plan.credentials).map(([tool, { env }]) => ({ tool, variable: env }))),
     variables: sorted(plan.env),
     repositories: sorted(plan.github.repos.map(({ match }) => match.toLowerCase())),
     rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
+    approvals: {
+      every_call_of: sorted(terms.require.map(({ tool }) => tool)),
+      max_age_ms: terms.maxAgeMs,
+      wait_ms: terms.waitMs,
+    },
     redacted: sorted(plan.redact),
+    ...(plan.session === undefined ? {} : { state_kept_in: plan.session.file }),
     budgets: { ...plan.budgets },
+    ...(plan.packages === undefined ? {} : {
+      packages: sorted(plan.packages.map(({ name, version, integrity }) => `${name} ${version} ${integrity}`)),
+    }),
     agent: plan.agent === null ? null : {
       entry: plan.agent.entry,
       modules: Object.fromEntries(plan.agent.modules.map(({ path, sha256 }) => [path, sha256])),

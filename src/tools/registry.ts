@@ -30,5 +30,6 @@ export const TOOLS: Readonly<Record<string, () => Promise<Tool>>> = Object.freez
   "ReadFile": async () => (await import("./workspace/read_file.ts")).ReadFile,
   "Glob": async () => (await import("./workspace/glob.ts")).Glob,
   "Grep": async () => (await import("./workspace/grep.ts")).Grep,
+  "model.call": async () => (await import("./model/call.ts")).modelCall,
   "process": async () => (await import("./process/process.ts")).process,
 });

@@ -1,6 +1,7 @@
 /** Whole runs with a credential: it reaches its origin, and nothing that a run leaves or shows holds it in any form. */
 import assert from "node:assert/strict";
 import { startTlsWorld, type TlsWorld } from "../net/tls_world.ts";
+import { watchCommandLines } from "./command_lines.ts";
 import { type Project, type RunResult, withProject } from "./run_project.ts";
 
 const CANARY = "ghp_canary+0123456789/abcdef==";
@@ -67,25 +68,6 @@ async function withWorld(body: (world: TlsWorld) => Promise<void>): Promise<void
   } finally {
     await world.close();
   }
-}
-
-/** Command lines of every process, while a run goes on. */
-async function watchCommandLines(child: Deno.ChildProcess): Promise<string[]> {
-  const seen = new Set<string>();
-  let isOver = false;
-  child.status.then(() => isOver = true);
-  while (!isOver) {
-    for await (const { name } of Deno.readDir("/proc")) {
-      if (!/^\d+$/.test(name)) continue;
-      try {
-        seen.add(await Deno.readTextFile(`/proc/${name}/cmdline`));
-      } catch {
-        // it ended while we looked
-      }
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return [...seen];
 }
 
 async function textsBelow(folder: string): Promise<[string, string][]> {
@@ -166,9 +148,9 @@ Deno.test("run stops before it starts where a credential cannot be one, and does
         const env = { TEST_PROXY: world.proxyUrl, TEST_CA: world.caFile, GITHUB_TOKEN: bad };
         const run = await project.run({ env });
         assert.equal(run.code, 78, run.stdout + run.stderr);
-        assert.deepEqual(run.records.map(({ type }) => type), ["run_start", "run_end"]);
-        assert.equal(run.records[1]?.reason, "credential_invalid");
-        assert.match(JSON.stringify(run.records[1]), /GITHUB_TOKEN/);
+        assert.deepEqual(run.records.map(({ type }) => type), ["run_start", "run_artifact_manifest", "run_end"]);
+        assert.equal(run.records[2]?.reason, "credential_invalid");
+        assert.match(JSON.stringify(run.records[2]), /GITHUB_TOKEN/);
         for (const text of [run.stdout, run.stderr, await Deno.readTextFile(run.auditPath)]) {
           assert.ok(!text.includes(bad.trim()), text);
         }
