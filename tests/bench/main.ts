@@ -14,6 +14,7 @@ import { logComparisons } from "./logs.ts";
 import { memoryComparisons } from "./memory.ts";
 import { policyComparisons } from "./policies.ts";
 import { startComparisons } from "./start.ts";
+import { workspaceComparisons } from "./workspace.ts";
 import { makeWorld, type World } from "./world.ts";
 
 const ROUNDS = 9;
@@ -26,6 +27,7 @@ const GROUPS:
     [["policy."], policyComparisons],
     [["call.", "growth."], callComparisons],
     [["network.", "process."], effectComparisons],
+    [["glob.", "grep."], workspaceComparisons],
     [["audit."], logComparisons],
     [["memory."], memoryComparisons],
   ];
