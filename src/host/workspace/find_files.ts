@@ -6,9 +6,10 @@
 import { ToolError } from "../../errors.ts";
 import type { FileSet, FilesFound } from "../../tool/powers.ts";
 import type { CallContext } from "../context.ts";
+import { isCanonical } from "../path_proof.ts";
 import { Pace } from "./pace.ts";
 import type { Place } from "./place.ts";
-import { isStillFile, Skips, startWalk, type WalkedFile } from "./walk.ts";
+import { approvedRules, Skips, startWalk, type WalkedFile } from "./walk.ts";
 import type { WorkspaceContext } from "./workspace.ts";
 
 /** What a look over the files of several places is given. */
@@ -36,14 +37,12 @@ export async function findFiles(visit: Visit, limit: number): Promise<FilesFound
   const found: string[] = [];
   let total = 0;
   const { complete, skips } = await visitFiles(visit, ({ shown, canonical }, { skips }) => {
-    // Names that are shown are looked at once more: they may have been listed through a link that is gone again.
-    if (found.length < limit) {
-      if (!isStillFile(canonical)) {
-        skips.add("changed");
-        return true;
-      }
-      found.push(shown);
+    // It may have been listed through a link that is gone again; then it is not here, and is not even counted.
+    if (!isCanonical(canonical)) {
+      skips.add("changed");
+      return true;
     }
+    if (found.length < limit) found.push(shown);
     total++;
     return true;
   });
@@ -62,9 +61,10 @@ export async function visitFiles(
 ): Promise<Visited> {
   const skips = new Skips();
   const pace = new Pace(context.run, call);
+  const approved = approvedRules(context, call);
   for (const place of places) {
     if (place.info === undefined) throw notFound(place);
-    const walk = await startWalk({ context, call, files, skips }, place);
+    const walk = await startWalk({ context, call, files, skips, approved }, place);
     for (;;) {
       const step = nextOf(walk, place);
       if (step === undefined) break;

@@ -23,7 +23,7 @@ export class Pace {
     this.#call = call;
     const now = run.now();
     this.#stopMs = call.deadlineMs - (call.deadlineMs - now) * RESERVE;
-    this.#turnMs = now + TURN_MS;
+    this.#turnMs = Math.min(now + TURN_MS, this.#stopMs);
   }
 
   /** Whether it is somebody else's turn. */
@@ -40,6 +40,6 @@ export class Pace {
   async turn(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 0));
     this.#call.signal.throwIfAborted();
-    this.#turnMs = this.#run.now() + TURN_MS;
+    this.#turnMs = Math.min(this.#run.now() + TURN_MS, this.#stopMs);
   }
 }

@@ -97,7 +97,8 @@ function openHit(
     const held = file.statSync();
     // Looked at twice: names that are swapped back and forth all the time may show one face to one look.
     const isProven = held.isFile && sameFile(held, seen) && isStillAt(canonical, held) && isStillAt(canonical, held);
-    return isProven ? { text, first: first.value, rest } : "changed";
+    // One that is not proven counts as one without a match: another count would tell what is in it.
+    return isProven ? { text, first: first.value, rest } : undefined;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return "changed";
     if (error instanceof Deno.errors.NotCapable) return "denied";

@@ -10,7 +10,7 @@ import { isInside, nameOf, parentOf, relativeTo } from "../../authority/path.ts"
 import type { FileSet } from "../../tool/powers.ts";
 import type { CallContext } from "../context.ts";
 import type { enterIgnoreScope, IgnoreScope } from "../gitignore.ts";
-import { isCanonical, isPathError, joinPath, lookAt } from "../path_proof.ts";
+import { isPathError, joinPath, lookAt } from "../path_proof.ts";
 import type { Place, WorkspaceRoot } from "./place.ts";
 import type { WorkspaceContext } from "./workspace.ts";
 
@@ -18,7 +18,7 @@ import type { WorkspaceContext } from "./workspace.ts";
 export interface WalkedFile {
   /** As agents see it. */
   readonly shown: string;
-  /** Absolute. No link was in it when its folder was read. */
+  /** Absolute. Whether it is really there, and no link leads to it, whoever shows it must prove. */
   readonly canonical: string;
 }
 
@@ -60,6 +60,14 @@ export interface Look {
   readonly call: CallContext;
   readonly files: FileSet;
   readonly skips: Skips;
+  /** The rules of the gate that asked about the call itself: it runs, so somebody approved. */
+  readonly approved: ReadonlySet<string>;
+}
+
+/** The rules that asked about a call which runs. */
+export function approvedRules({ decide }: WorkspaceContext, call: CallContext): ReadonlySet<string> {
+  const decision = decide({ tool: call.tool, requirements: [...call.granted] });
+  return new Set(decision.kind === "ask" ? decision.rules : []);
 }
 
 /** The scope of a tree in which no ignore file was found yet. */
@@ -87,7 +95,7 @@ interface Level {
  */
 export async function startWalk(look: Look, place: Place): Promise<Generator<WalkedFile | null>> {
   if (look.files.ignored) return walk(look, place, undefined);
-  const { enterIgnoreScope } = await import("../gitignore.ts");
+  const { enterIgnoreScope } = await (look.context.modules.gitignore ??= import("../gitignore.ts"));
   return walk(look, place, enterIgnoreScope);
 }
 
@@ -160,7 +168,10 @@ function decide(look: Look, level: Level, child: Deno.DirEntry, canonical: strin
     requirements: [{ kind: "filesystem.read", target: canonical + slash, description: child.name }],
   });
   if (decision.kind === "allow") return undefined;
-  return decision.kind === "ask" ? "approval_required" : "denied";
+  if (decision.kind === "deny") return "denied";
+  // Without a requirement only the tool itself asks; otherwise the rule on this path is the last.
+  const isApproved = decision.requirements.length === 0 || look.approved.has(decision.rules.at(-1) ?? "");
+  return isApproved ? undefined : "approval_required";
 }
 
 /** Reads a folder; `undefined` where it may not be entered, which is counted. */
@@ -254,10 +265,12 @@ function quietly<T>(look: () => T): T | undefined {
 /** The names in a folder, in the order of the paths that lead to what is there. */
 function readFolder(canonical: string): readonly Deno.DirEntry[] | SkipReason {
   try {
+    // It may have been listed through a link that is gone again: whoever shows a name proves it.
     const children = [...Deno.readDirSync(canonical)];
-    // A folder that became a link meanwhile would have listed names from elsewhere.
-    if (!isCanonical(canonical)) return "changed";
-    return children.filter(({ name }) => name.isWellFormed()).sort(byPath);
+    const known = children.every(({ name }) => name.isWellFormed())
+      ? children
+      : children.filter(({ name }) => name.isWellFormed());
+    return known.sort(known.some(({ isDirectory }) => isDirectory) ? byPath : byName);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return "changed";
     if (error instanceof Deno.errors.NotCapable) return "denied";
@@ -272,7 +285,6 @@ function byPath(a: Deno.DirEntry, b: Deno.DirEntry): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Whether a walked name is still a regular file that no link leads to. */
-export function isStillFile(canonical: string): boolean {
-  return quietly(() => isCanonical(canonical) && Deno.lstatSync(canonical).isFile) === true;
+function byName(a: Deno.DirEntry, b: Deno.DirEntry): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }

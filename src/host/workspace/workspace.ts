@@ -32,6 +32,15 @@ export interface WorkspaceContext {
   readonly observations: Observations;
   /** The place behind each requirement that a resolver made. */
   readonly places: WeakMap<Requirement, Place>;
+  readonly modules: Modules;
+}
+
+/** Modules that a call loaded: to import one again takes a turn of the event loop each time. */
+export interface Modules {
+  readLines?: Promise<typeof import("./read_lines.ts")>;
+  findFiles?: Promise<typeof import("./find_files.ts")>;
+  searchFiles?: Promise<typeof import("./search_files.ts")>;
+  gitignore?: Promise<typeof import("../gitignore.ts")>;
 }
 
 /** Opens the workspace. Touches nothing yet. */
@@ -42,6 +51,7 @@ export function openWorkspace(run: RunContext, decide: Gate): Workspace {
     ground: makeGround(run, "browse"),
     observations: new Observations(),
     places: new WeakMap(),
+    modules: {},
   };
   const browse: ResolveBrowse = Object.freeze({
     file: (path: string) => fileTarget(context, resolvePlace(context.ground, path)),
@@ -62,15 +72,15 @@ function browsePower(context: WorkspaceContext, call: CallContext): BrowsePower 
   };
   return {
     readLines: async (target, range) => {
-      const { readLines } = await import("./read_lines.ts");
+      const { readLines } = await (context.modules.readLines ??= import("./read_lines.ts"));
       return readLines(context, call, placeOf(target), range);
     },
     findFiles: async (targets, files, limit) => {
-      const { findFiles } = await import("./find_files.ts");
+      const { findFiles } = await (context.modules.findFiles ??= import("./find_files.ts"));
       return findFiles({ context, call, places: targets.map(placeOf), files }, limit);
     },
     searchFiles: async (targets, query) => {
-      const { searchFiles } = await import("./search_files.ts");
+      const { searchFiles } = await (context.modules.searchFiles ??= import("./search_files.ts"));
       return searchFiles({ context, call, places: targets.map(placeOf) }, query);
     },
   };

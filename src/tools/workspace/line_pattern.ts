@@ -24,6 +24,9 @@ export interface PatternOptions {
   readonly multiline: boolean;
 }
 
+/** The library, once a pattern needed it: to import it again takes a turn of the event loop each time. */
+const loaded: { library?: Promise<typeof import("re2js")> } = {};
+
 /** A compiled pattern of the RE2 library. */
 interface Exact {
   /** Instructions: what one character costs at most. */
@@ -76,7 +79,7 @@ export async function makeLinePattern(pattern: string, options: PatternOptions):
  */
 function compileLinear({ source }: CommonPattern): RegExp | undefined {
   try {
-    return new RegExp(source, "gml") && new RegExp(source, "gm");
+    return new RegExp(source, "gml").global ? new RegExp(source, "gm") : undefined;
   } catch {
     return undefined;
   }
@@ -92,7 +95,7 @@ function isCheap({ size }: Exact, text: string): boolean {
 }
 
 async function compileExact(pattern: string, { ignoreCase, multiline }: PatternOptions): Promise<Exact | PatternFault> {
-  const { RE2JS } = await import("re2js");
+  const { RE2JS } = await (loaded.library ??= import("re2js"));
   const flags = (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0) | (multiline ? RE2JS.MULTILINE : 0);
   try {
     const compiled = RE2JS.compile(pattern, flags);

@@ -14,6 +14,8 @@ export interface BrowseOptions extends FsPlan {
   readonly gate?: readonly Pick<GateRule, "effect" | "match">[];
   /** Milliseconds from its start to the deadline of each call. */
   readonly timeoutMs?: number;
+  /** Whether somebody approves every call that asks. */
+  readonly approve?: boolean;
 }
 
 const PLANNED: PlannedTool = {
@@ -28,7 +30,7 @@ const PLANNED: PlannedTool = {
 /** Opens the workspace of a project; the result runs one call. */
 export function openBrowse(
   project: string,
-  { gate = [], timeoutMs = 30_000, ...fs }: BrowseOptions = {},
+  { gate = [], timeoutMs = 30_000, approve = false, ...fs }: BrowseOptions = {},
 ): (tool: Tool, args: unknown) => Promise<Browsed> {
   const made = makeRun(project, { read: [{ root: "." }], secret: [".env*"], ...fs });
   const rules = gate.map(({ effect, match }, index): GateRule => (
@@ -42,7 +44,7 @@ export function openBrowse(
     try {
       const prepared = await tool.prepare(args, workspace.resolver("browse") as FullResolve);
       const decision = decide(prepared.request);
-      if (decision.kind !== "allow") {
+      if (decision.kind !== "allow" && !(approve && decision.kind === "ask")) {
         return { outcome: "denied", code: decision.kind === "deny" ? decision.code : "ask" };
       }
       const call = { ...makeCall(tool.name, prepared.targets), deadlineMs: Date.now() + timeoutMs };

@@ -195,6 +195,19 @@ Deno.test("findFiles() and searchFiles() bind a rule for one file in a folder ab
     assert.equal((await run(ReadFile, { path: "src/ask.ts" })).code, "ask");
   }));
 
+Deno.test("findFiles() takes in what an approved call was asked about, and nothing more", () =>
+  withTree(async (dir) => {
+    await plant(dir, { "docs/a.md": "a", "docs/b.txt": "b", "src/c.md": "c" });
+    const gate = [{ effect: "ask", match: "/docs/" }, { effect: "ask", match: "*.md" }] as const;
+    const run = openBrowse(dir, { gate, approve: true });
+    const filesOf = async (args: object) => resultOf<Found>(await run(Glob, { pattern: "**", ...args }));
+    // About the folder only the first rule asked; in the whole tree none did.
+    assert.deepEqual((await filesOf({ root: "docs" })).files, ["docs/a.md", "docs/b.txt"]);
+    assert.deepEqual((await filesOf({ root: "src" })).files, []);
+    assert.deepEqual((await filesOf({})).skipped, { approval_required: 2 });
+    assert.equal((await openBrowse(dir, { gate })(Glob, { pattern: "**", root: "docs" })).code, "ask");
+  }));
+
 Deno.test("findFiles() takes in every granted root, each file once and in order", () =>
   withTree(async (dir) => {
     await plant(dir, {

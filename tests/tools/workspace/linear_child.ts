@@ -53,7 +53,8 @@ function compile(pattern: string, ignoreCase: boolean): RE2JS | undefined {
 
 function knowsFlag(): boolean {
   try {
-    return new RegExp("a", "l") !== undefined;
+    const flags = ["g", "l"].join("");
+    return new RegExp("a", flags).global;
   } catch {
     return false;
   }
