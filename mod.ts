@@ -195,3 +195,20 @@ export type { FileIdentity } from "./src/plan/program_setup.ts";
 export type { ProgramFact } from "./src/policy/program_fact.ts";
 export type { Policy } from "./src/policy/schema.ts";
 export type { CommandTarget, CommandWish, OutputText, SpawnOptions, SpawnResult } from "./src/tool/powers.ts";
+export type { FileAccess } from "./src/authority/file_access.ts";
+export type {
+  BrowsePower,
+  FilesFound,
+  FileSet,
+  FoundFile,
+  FoundLine,
+  LineRange,
+  LinesRead,
+  ResolveBrowse,
+  SearchFound,
+  SearchQuery,
+  SkipCounts,
+  Span,
+  TextMatcher,
+  WorkspaceTarget,
+} from "./src/tool/powers.ts";
