@@ -17,7 +17,7 @@ import { loadAt } from "../policy/load_at.ts";
 import { parseLock } from "../policy/lock.ts";
 import { diffPolicyLines, diffPolicyMarkdown, type DiffReport } from "../report/policy_diff.ts";
 import { out, outJson, styleFor } from "./io.ts";
-import { findDefaultPolicy } from "./policy_flags.ts";
+import { findDefaultPolicy } from "./default_policy.ts";
 
 /** Flags of `policy diff`. */
 export interface DiffFlags {

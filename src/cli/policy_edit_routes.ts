@@ -15,7 +15,7 @@ import type { RootWords, Side } from "../policy/policy_edits.ts";
 import type { Policy } from "../policy/schema.ts";
 import { escapeText } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
-import { findDefaultPolicy } from "./policy_flags.ts";
+import { findDefaultPolicy } from "./default_policy.ts";
 
 type Edits = typeof import("../policy/policy_edits.ts");
 

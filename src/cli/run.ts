@@ -13,7 +13,8 @@ import { escapeText, shellWord } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { DeclinedError } from "./confirm.ts";
 import { err, out, outJson, styleFor } from "./io.ts";
-import { findDefaultPolicy, loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
+import { findDefaultPolicy } from "./default_policy.ts";
+import { loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
 import { Progress } from "./progress.ts";
 
 interface Flags extends RunFlags {

@@ -79,13 +79,12 @@ export interface Executed {
  */
 export async function execute(prepared: PreparedRun, options: ExecuteOptions): Promise<Executed> {
   const { plan, places } = prepared;
-  const [base, channels, fixtures, caPem, proxy, prebuilt] = await Promise.all([
+  const [base, channels, fixtures, caPem, proxy] = await Promise.all([
     options.groundwork.base,
     options.groundwork.channels,
     readFixtures(plan, places),
     readCa(plan, places),
     readProxy(plan),
-    findPrebuilt(),
     makePrivateDir(places.state),
   ]);
   await makeRoots(plan, places);
@@ -105,7 +104,7 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     throw error;
   }
   try {
-    return await executeWith(prepared, options, { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress });
+    return await executeWith(prepared, options, { base, channels, fixtures, caPem, proxy, starts, egress });
   } finally {
     await starts?.close();
   }
@@ -118,7 +117,6 @@ interface Gathered {
   readonly fixtures: Readonly<Record<string, string>>;
   readonly caPem: string | undefined;
   readonly proxy: Key1Options;
-  readonly prebuilt: Awaited<ReturnType<typeof findPrebuilt>>;
   readonly starts: ProgramStarts | undefined;
   readonly egress: EgressRecords;
 }
@@ -126,7 +124,7 @@ interface Gathered {
 async function executeWith(
   prepared: PreparedRun,
   options: ExecuteOptions,
-  { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress }: Gathered,
+  { base, channels, fixtures, caPem, proxy, starts, egress }: Gathered,
 ): Promise<Executed> {
   const { plan, places } = prepared;
   const clock = Date.now();
@@ -150,7 +148,7 @@ async function executeWith(
     channels,
     hostFlags: hostFlags(plan, places, { ...proxy, ...startGrants(channels, plan), ...run }),
     hostEnv: hostEnv(plan),
-    hostMain: prebuilt?.host ?? `${places.twokey}/src/host/main.ts`,
+    hostMain: findPrebuilt("host") ?? `${places.twokey}/src/host/main.ts`,
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
     code: prepared.code,
     fixtures,
