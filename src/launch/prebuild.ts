@@ -29,6 +29,9 @@ const BUILDS = [
   { entries: ["src/host/main.ts"], flags: [] },
 ] as const;
 
+/** Files of which a start runs so much that their functions are compiled with them. */
+const EAGER: readonly PrebuiltPart[] = ["policy", "run"];
+
 /** How esbuild builds. */
 const FLAGS = [
   "--bundle",
@@ -128,7 +131,11 @@ async function build(work: string, folder: string, sources: readonly string[]): 
     }
   }
   await Deno.chmod(`${work}/out`, 0o700);
-  for (const part of PARTS) await finish(`${work}/out/${PREBUILT_FILES[part]}`);
+  for (const part of PARTS) {
+    const path = `${work}/out/${PREBUILT_FILES[part]}`;
+    if (EAGER.includes(part)) await Deno.writeTextFile(path, await makeEager(await Deno.readTextFile(path)));
+    await Deno.chmod(path, 0o600);
+  }
   const isOf = (path: string, part: PrebuiltPart) => made.get(PREBUILT_FILES[part])?.has(`${ROOT}/${path}`) ?? false;
   const placesOf = (part: PrebuiltPart) =>
     sources.flatMap((path, at) => {
@@ -142,12 +149,6 @@ async function build(work: string, folder: string, sources: readonly string[]): 
 /** The part of esbuild's report that is read here. */
 interface Metafile {
   readonly outputs: Readonly<Record<string, { readonly inputs: Readonly<Record<string, unknown>> }>>;
-}
-
-/** Has a file's functions compiled with it, and makes it the caller's alone. */
-async function finish(path: string): Promise<void> {
-  await Deno.writeTextFile(path, await makeEager(await Deno.readTextFile(path)));
-  await Deno.chmod(path, 0o600);
 }
 
 /** Links the packages that become part of the files into a folder where esbuild looks for them; returns its path. */
