@@ -90,6 +90,16 @@ export function includes(outer: PathSet, inner: PathSet): Inclusion {
   return { holds: true };
 }
 
+/** Tells whether a path is in a set. */
+export function contains(set: PathSet, path: string): boolean {
+  return set.has(set.globs.map((glob) => {
+    const machine = makeMachine(glob);
+    let states = machine.start;
+    for (let i = 0; i < path.length; i++) states = machine.step(states, path.charAt(i));
+    return machine.accepts(states);
+  }));
+}
+
 /** The shortest witness may be `src/q` or `.md`, where `src/example` and `example.md` are as good and read better. */
 function legible(path: string, walkers: readonly Walker[], isWitness: (states: readonly number[]) => boolean): string {
   const slash = path.lastIndexOf("/") + 1;
