@@ -32,5 +32,5 @@ async function wordsFor(args: readonly string[]): Promise<readonly string[]> {
 
 async function defaultWords(): Promise<readonly string[]> {
   const { findDefaultPolicy } = await import("./default_policy.ts");
-  return await findDefaultPolicy() === undefined ? ["--help"] : ["run"];
+  return findDefaultPolicy() === undefined ? ["--help"] : ["run"];
 }

@@ -24,7 +24,7 @@ import type { TestFlags } from "./policy_test.ts";
 import { policyEditRoutes } from "./policy_edit_routes.ts";
 
 async function test(flags: TestFlags, path?: string): Promise<ExitCode> {
-  return await (await import("./policy_test.ts")).testPolicy(flags, await pathOf(path));
+  return await (await import("./policy_test.ts")).testPolicy(flags, pathOf(path));
 }
 
 interface CompileFlags extends JsonOnly {
@@ -33,7 +33,7 @@ interface CompileFlags extends JsonOnly {
 }
 
 async function compile({ format, portable, json }: CompileFlags, path?: string): Promise<ExitCode> {
-  const loaded = await loadPolicy(await pathOf(path));
+  const loaded = await loadPolicy(pathOf(path));
   if (format === "plan") {
     const { prepareRun } = await import("../launch/prepare.ts");
     const { plan } = loaded.policy.agent === undefined ? await compilePolicy(loaded) : await prepareRun(loaded);
@@ -63,7 +63,7 @@ async function lock({ check, json }: LockFlags, path?: string): Promise<ExitCode
     import("../launch/prepare.ts"),
     import("../policy/lock.ts"),
   ]);
-  const prepared = await prepareRun(await loadPolicy(await pathOf(path)));
+  const prepared = await prepareRun(await loadPolicy(pathOf(path)));
   if (check) await assertLocked(prepared);
   const written = check ? `${prepared.loaded.base}/${LOCK_FILE}` : await writeLock(prepared);
   if (json) outJson({ lock: written, checked: check });
@@ -72,7 +72,7 @@ async function lock({ check, json }: LockFlags, path?: string): Promise<ExitCode
 }
 
 async function manifest({ json }: JsonOnly, path?: string): Promise<ExitCode> {
-  const loaded = await loadPolicy(await pathOf(path));
+  const loaded = await loadPolicy(pathOf(path));
   const [{ prepareRun }, { authorityManifest, authorityText }] = await Promise.all([
     import("../launch/prepare.ts"),
     import("../report/authority_manifest.ts"),

@@ -33,8 +33,8 @@ export const POLICY_ARGUMENT = {
 } as const;
 
 /** Path of the named policy, or of this project's. @throws {UsageError} `usage_no_policy`. */
-export async function pathOf(path: string | undefined): Promise<string> {
-  const found = path ?? await findDefaultPolicy();
+export function pathOf(path: string | undefined): string {
+  const found = path ?? findDefaultPolicy();
   if (found === undefined) {
     throw new UsageError("usage_no_policy", "Cannot find a policy: there is no agent.policy.jsonc here; name the file");
   }
@@ -42,7 +42,7 @@ export async function pathOf(path: string | undefined): Promise<string> {
 }
 
 async function compiled(path: string | undefined): Promise<CompiledPolicy> {
-  return await compilePolicy(await loadPolicy(await pathOf(path)));
+  return await compilePolicy(await loadPolicy(pathOf(path)));
 }
 
 async function validate({ json }: JsonOnly, path?: string): Promise<ExitCode> {
@@ -63,7 +63,7 @@ async function explain(
 ): Promise<ExitCode> {
   if (call !== undefined) {
     const [args = "{}", path] = words;
-    return await explainOne({ json }, await pathOf(path), { tool: call, args });
+    return await explainOne({ json }, pathOf(path), { tool: call, args });
   }
   const [path, more] = words;
   if (more !== undefined) throw new UsageError("usage_excess", `Cannot explain "${more}": one policy at a time`);

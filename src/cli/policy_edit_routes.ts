@@ -50,7 +50,7 @@ async function edit(
   },
   make: (words: Edits, policy: Policy) => readonly PolicyEdit[],
 ): Promise<ExitCode> {
-  const found = path ?? await findDefaultPolicy();
+  const found = path ?? findDefaultPolicy();
   if (found === undefined) {
     throw new UsageError("usage_no_policy", "Cannot find a policy: there is no agent.policy.jsonc here; name the file");
   }

@@ -83,7 +83,7 @@ async function namePolicy(flags: Flags, agent: string | undefined): Promise<Name
   }
   const named = agent === undefined ? {} : { agent };
   if (flags.policy !== undefined || agent !== undefined || hasPolicyFlags(flags)) return await loadNamed(flags, named);
-  const policy = await findDefaultPolicy();
+  const policy = findDefaultPolicy();
   if (policy === undefined) {
     throw new UsageError(
       "usage_no_policy",

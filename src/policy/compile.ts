@@ -87,7 +87,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     redact: [...new Set(policy.redact ?? [])],
     expectEvents: policy.expectEvents ?? {},
     expectDenials,
-    context: structuredClone(policy.context ?? {}) as JsonObject,
+    context: JSON.parse(JSON.stringify(policy.context ?? {})) as JsonObject,
     agent,
     unsafe,
   });
