@@ -6,7 +6,7 @@
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import { LOCK_FILE } from "../authority/names.ts";
 import { EXIT, type ExitCode } from "../errors.ts";
-import { compilePolicy } from "../launch/prepare.ts";
+import { compilePolicy } from "../launch/compile_policy.ts";
 import { loadPolicy } from "../policy/load.ts";
 import { escapeJson, escapeText } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";

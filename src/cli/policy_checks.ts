@@ -6,7 +6,7 @@
  */
 import { buildCommand, type Command } from "@stricli/core";
 import { EXIT, type ExitCode, UsageError } from "../errors.ts";
-import { type CompiledPolicy, compilePolicy } from "../launch/prepare.ts";
+import { type CompiledPolicy, compilePolicy } from "../launch/compile_policy.ts";
 import { loadPolicy } from "../policy/load.ts";
 import { escapeText } from "../report/escape.ts";
 import { explainJson, explainPlan } from "../report/explain.ts";

@@ -6,7 +6,7 @@
 import { LOCK_FILE } from "../authority/names.ts";
 import { isInside, parentOf } from "../authority/path.ts";
 import { DataError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
-import { compilePolicy, MANIFESTS } from "../launch/prepare.ts";
+import { compilePolicy, MANIFESTS } from "../launch/compile_policy.ts";
 import type { Change } from "../plan/change.ts";
 import { comparePlans } from "../plan/compare.ts";
 import type { Plan } from "../plan/plan.ts";

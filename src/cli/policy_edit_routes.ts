@@ -82,7 +82,7 @@ async function removeTool({ json, withAuthority }: RemoveToolFlags, name: string
     code === "policy_unused_authority"
       ? `Remove it as well: twokey policy remove-tool ${escapeText(name)} --with-authority`
       : undefined;
-  const { MANIFESTS } = await import("../launch/prepare.ts");
+  const { MANIFESTS } = await import("../launch/compile_policy.ts");
   return await edit(
     { json, path, fixFor },
     (words, policy) => words.removeTool(policy, name, withAuthority ? { manifests: MANIFESTS } : {}),

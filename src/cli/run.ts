@@ -6,7 +6,8 @@
 import { buildCommand } from "@stricli/core";
 import { AuthorityError, DataError, EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
-import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
+import { MANIFESTS } from "../launch/compile_policy.ts";
+import { type PreparedRun } from "../launch/prepare.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { escapeText, shellWord } from "../report/escape.ts";

@@ -92,18 +92,15 @@ function compareSets(
   { subject, setOf }: Side,
   { held, needed, reach }: { readonly held: FilePlan; readonly needed: FilePlan; readonly reach: Reach },
 ): Inclusion {
-  const setsOf = (withSecrets: boolean) =>
-    [
-      setOf(held, { reach, folders: true, withSecrets }),
-      setOf(needed, { reach, folders: false, withSecrets }),
-    ] as const;
-  const [outer, inner] = setsOf(true);
+  const outer = (withSecrets: boolean) => setOf(held, { reach, folders: true, withSecrets });
+  const inner = setOf(needed, { reach, folders: false });
   if (subject === "read" && sharesSecrets(held, needed)) {
-    const bare = includes(...setsOf(false));
+    const bare = includes(outer(false), setOf(needed, { reach, folders: false, withSecrets: false }));
     if (bare.holds) return bare;
-    if (bare.witness !== undefined && contains(inner, bare.witness) && !contains(outer, bare.witness)) return bare;
+    // the outer set is no larger with its secrets than without
+    if (bare.witness !== undefined && contains(inner, bare.witness)) return bare;
   }
-  return includes(outer, inner);
+  return includes(outer(true), inner);
 }
 
 function change(
