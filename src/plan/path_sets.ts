@@ -129,8 +129,10 @@ export function sharesSecrets({ fs: base }: FilePlan, { fs: head }: FilePlan): b
 
 /** The patterns that spell a secret name out, and so mean it: without wildcards, and ending in the very name. */
 function liftsOf(name: string, include: readonly string[]): readonly string[] {
+  const literal = include.filter(isLiteral);
+  if (literal.length === 0) return literal;
   const isSecret = makeNameFinder([lastOf(name)]);
-  return include.filter(isLiteral).map((pattern) => pattern.replace(/\/$/, "")).flatMap((pattern) => {
+  return literal.map((pattern) => pattern.replace(/\/$/, "")).flatMap((pattern) => {
     const last = lastOf(pattern);
     if (isSecret([last]) < 0) return [];
     return pattern.includes("/") ? [pattern, `${pattern}/**/${last}`] : [pattern];
