@@ -89,7 +89,7 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
   "a pattern of the top that loses its slash": [
     reading({ root: ".", include: ["/*.md"] }),
     reading({ root: ".", include: ["*.md"] }),
-    ["gained read: may now read *.md instead of /*.md | 0/example.md"],
+    ["gained read: may now read *.md instead of /*.md | x/example.md"],
   ],
   "a secret name spelled out": [
     reading({ root: ".", include: ["*.md"] }),
@@ -379,7 +379,7 @@ Deno.test("comparePlans() does not get slower with what both sides share", () =>
     const start = performance.now();
     assert.deepEqual(linesOf(comparePlans(base, head)), [
       "gained read: may now read src/**/*.ts | src/example.ts",
-      "narrowed read: may no longer read many/f0/**/*.md | many/f0/example.md",
+      "narrowed read: may no longer read many/f0/**/*.md | many/fx/example.md",
     ]);
     assert.ok(performance.now() - start < 3000);
   }, { files: Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`many/f${i}/`, ""])) }));
