@@ -379,7 +379,7 @@ Deno.test("comparePlans() does not get slower with what both sides share", () =>
     const start = performance.now();
     assert.deepEqual(linesOf(comparePlans(base, head)), [
       "gained read: may now read src/**/*.ts | src/example.ts",
-      "narrowed read: may no longer read many/f0/**/*.md | many/fx/example.md",
+      "narrowed read: may no longer read many/f0/**/*.md | many/f0/example.md",
     ]);
     assert.ok(performance.now() - start < 3000);
   }, { files: Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`many/f${i}/`, ""])) }));
