@@ -51,15 +51,18 @@ export { type PreparedRun, type PrepareOptions, prepareRun } from "./src/launch/
 export type {
   Budgets,
   ExpectedDenial,
+  ExpectedEvents,
   GateRule,
   Isolation,
   NetworkPlan,
   Places,
   Plan,
+  PlannedPackage,
   PlannedTool,
   PortablePath,
   ReadRoot,
   RepositoryGrant,
+  SessionPlan,
   UnsafeGrant,
   WriteRoot,
 } from "./src/plan/plan.ts";
@@ -68,6 +71,7 @@ export { hostFlags } from "./src/plan/flags.ts";
 export { permissionSet } from "./src/plan/permission_set.ts";
 export { type Explained, explainJson, explainPlan, type Explanation, type PositionOf } from "./src/report/explain.ts";
 export { type FinishedRun, type NamedRun, runPolicy, type RunPolicyOptions } from "./src/launch/run_policy.ts";
+export type { RunInputs } from "./src/launch/execute.ts";
 export type { SeenDenial, Verdict as RunVerdict } from "./src/launch/verdict.ts";
 export { type CallOptions, type CallReport, type CallResult, callTool } from "./src/launch/call_tool.ts";
 export { assertLocked, type Lock, type Lockable, writeLock } from "./src/policy/lock.ts";

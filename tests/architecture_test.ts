@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   launch: ["errors", "json", "authority", "plan", "tool", "policy", "audit", "gate"],
   replay: ["errors", "json", "authority", "plan", "gate", "audit", "tool"],
   report: ["errors", "json", "authority", "plan", "gate", "audit", "tool", "policy", "replay"],
+  evidence: ["errors", "json", "authority", "audit", "replay", "report"],
   doctor: ["errors", "json", "authority", "plan", "tool", "policy", "audit", "launch", "gate"],
   cli: [
     "errors",
@@ -36,6 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "launch",
     "replay",
     "report",
+    "evidence",
     "doctor",
   ],
 };
@@ -54,6 +56,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 
 /** Every library, and where it may be loaded from. */
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
+  "@cfworker/json-schema": ["host"],
   "@humanwhocodes/momoa": ["policy", "cli"],
   "@noble/hashes/sha2.js": ["audit", "json"],
   "@stricli/core": ["cli"],
@@ -61,6 +64,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   acorn: ["launch"],
   canonicalize: ["json"],
   ignore: ["host"],
+  re2js: ["plan"],
   ses: ["isolate"],
   valibot: ["host", "plan", "policy", "tool", "tools"],
 };
@@ -79,6 +83,7 @@ const MAY_NAME_DENO: readonly string[] = [
   "src/cli/",
   "src/doctor/",
   "src/egress/main.ts",
+  "src/evidence/",
   "src/host/",
   "src/launch/",
   "src/isolate/",
@@ -94,6 +99,8 @@ const MUST_NOT_NAME_DENO: readonly string[] = [
   "src/host/agent_state.ts",
   "src/host/call.ts",
   "src/host/deadlines.ts",
+  "src/host/event_check.ts",
+  "src/host/expected_events.ts",
   "src/host/endpoint_url.ts",
   "src/host/frame.ts",
   "src/host/powers.ts",
@@ -170,10 +177,30 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts", "src/cli/policy_app.ts"],
   "tests/cli/policy_test.ts": ["src/cli/policy_checks.ts", "src/launch/compile_policy.ts"],
+  "tests/policy/check_controls_test.ts": ["src/policy/event_schema_fact.ts"],
+  "tests/e2e/controls_test.ts": ["src/host/expected_events.ts"],
+  "tests/policy/from_flags_test.ts": ["src/policy/merge.ts"],
+  "tests/cli/reset_test.ts": ["src/launch/reset_session.ts"],
+  "tests/host/rerun_test.ts": ["src/host/recorder.ts"],
+  "tests/host/call_test.ts": ["src/host/lazy_abort.ts"],
+  "tests/e2e/rerun_test.ts": ["src/cli/rerun.ts", "src/host/open_rerun.ts", "src/host/recorded_call.ts"],
+  "tests/replay/recording_test.ts": ["src/replay/rerun_report.ts"],
   "tests/cli/replay_test.ts": ["src/cli/run_log.ts"],
   "tests/membrane/copy_test.ts": ["src/json.ts"],
   "tests/launch/esbuild_service_test.ts": ["src/launch/esbuild_packet.ts"],
-  "tests/launch/bundle_test.ts": ["src/launch/agent_bundle.ts", "src/launch/bundle_cache.ts"],
+  "tests/launch/bundle_test.ts": [
+    "src/launch/agent_bundle.ts",
+    "src/launch/bundle_cache.ts",
+    "src/launch/bundle_error.ts",
+  ],
+  "tests/launch/package_resolver_test.ts": ["src/launch/import_refusal.ts", "src/launch/package_folder.ts"],
+  "tests/evidence/make_bundle_test.ts": ["src/evidence/documents.ts", "src/evidence/redact_log.ts"],
+  "tests/evidence/verify_bundle_test.ts": [
+    "src/evidence/file_digest.ts",
+    "src/evidence/manifest.ts",
+    "src/evidence/signature.ts",
+  ],
+  "tests/cli/bundle_test.ts": ["src/cli/bundle_source.ts", "src/cli/bundle_verify.ts"],
   "tests/host/source_test.ts": ["src/host/source_walk.ts"],
   "tests/gate/command_grammar_test.ts": [
     "src/gate/argument_parser.ts",

@@ -16,6 +16,9 @@ const LOADERS = {
   report: async () => (await import("./report.ts")).reportRoutes,
   audit: async () => (await import("./audit.ts")).auditRoutes,
   history: async () => (await import("./history.ts")).historyCommand,
+  reset: async () => (await import("./reset.ts")).resetCommand,
+  bundle: async () => (await import("./bundle.ts")).bundleCommand,
+  bundleVerify: async () => (await import("./bundle_verify.ts")).bundleVerifyCommand,
   hash: async () => (await import("./hash.ts")).hashCommand,
 } satisfies Readonly<Record<CommandName, Loaders[string]>>;
 

@@ -35,6 +35,9 @@ const BRIEFS = {
   report: "Report a run to the service it ran on",
   audit: "Verify a log",
   history: "List the runs of a project",
+  reset: "Start a session anew, or put the one before back",
+  bundle: "Bundle the evidence of a run",
+  bundleVerify: "Check a bundle of evidence",
   hash: "Digest files as policies and locks do",
 } as const;
 
@@ -87,7 +90,8 @@ async function getCurrentVersion(): Promise<string> {
 async function routesFor(word: string | undefined, loaders: Loaders): Promise<RouteMap<Context>> {
   const routes: Record<string, Route> = {};
   for (const [name, brief] of Object.entries(BRIEFS)) {
-    routes[name] = name === word ? await loaders[name]?.() ?? placeholder(brief) : placeholder(brief);
+    const isAsked = name === word || kebab(name) === word;
+    routes[name] = isAsked ? await loaders[name]?.() ?? placeholder(brief) : placeholder(brief);
   }
   return buildRouteMap<string, Context>({
     routes,
@@ -96,6 +100,11 @@ async function routesFor(word: string | undefined, loaders: Loaders): Promise<Ro
       fullDescription: DESCRIPTION,
     },
   });
+}
+
+/** How a command of two words is typed: `bundle-verify`. */
+function kebab(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** Stands for a command that was not asked for: the help and the suggestions need its name alone. */

@@ -29,23 +29,25 @@ export interface Jsonc {
  * `constructor` or `prototype`, lone surrogates, numbers that a double cannot hold exactly or at all.
  *
  * @param file Name for the positions.
+ * @param what What messages call the text.
  * @throws {PolicyError} With every duplicate or forbidden key, or the first thing that does not parse.
  */
-export function readJsonc(text: string, file: string): Jsonc {
+export function readJsonc(text: string, file: string, what = "the policy"): Jsonc {
   const at = makeAt(text, file);
   const plain = readPlainJsonc(text, { depth: MAX_DEPTH, forbiddenKeys: FORBIDDEN_KEYS });
-  if (plain === undefined) return readClosely(text, at);
+  if (plain === undefined) return readClosely(text, { at, what });
   let offsets: Offsets | undefined;
   return { value: plain.value, ...positionsIn(() => offsets ??= plain.locate(), at) };
 }
 
 /** Reads a text with the parser that says what is wrong with it. */
-function readClosely(text: string, at: (offset: number) => Position): Jsonc {
-  refuse(scan(text, at));
+function readClosely(text: string, source: Source): Jsonc {
+  const { at } = source;
+  refuse(scan(text, source));
   const values = new Map<string, number>();
   const keys = new Map<string, number>();
   const issues: PolicyIssue[] = [];
-  const value = toValue(parseText(text, at), "", { values, keys, issues, at });
+  const value = toValue(parseText(text, source), "", { values, keys, issues, at });
   refuse(issues);
   return { value, ...positionsIn(() => ({ values, keys }), at) };
 }
@@ -93,8 +95,14 @@ function lineStarts(text: string): number[] {
   return starts;
 }
 
+/** Where a text came from. */
+interface Source {
+  readonly what: string;
+  at(offset: number): Position;
+}
+
 /** One pass that knows strings and comments: bounds the depth before the recursive parser sees the text. */
-function scan(text: string, at: (offset: number) => Position): PolicyIssue[] {
+function scan(text: string, { at, what }: Source): PolicyIssue[] {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const char = text[i];
@@ -103,7 +111,7 @@ function scan(text: string, at: (offset: number) => Position): PolicyIssue[] {
         if (text.charCodeAt(i) < 0x20) {
           return [{
             code: "policy_syntax",
-            message: "Cannot read the policy: a string holds a control character or does not end on its line",
+            message: `Cannot read ${what}: a string holds a control character or does not end on its line`,
             position: at(i),
             fix: 'End the string with ", or write the character as \\u00XX',
           }];
@@ -119,7 +127,7 @@ function scan(text: string, at: (offset: number) => Position): PolicyIssue[] {
       if (++depth > MAX_DEPTH) {
         return [{
           code: "policy_too_deep",
-          message: `Cannot read the policy: it is nested deeper than ${MAX_DEPTH} levels`,
+          message: `Cannot read ${what}: it is nested deeper than ${MAX_DEPTH} levels`,
           position: at(i),
           fix: "Flatten this value",
         }];
@@ -131,7 +139,7 @@ function scan(text: string, at: (offset: number) => Position): PolicyIssue[] {
   return [];
 }
 
-function parseText(text: string, at: (offset: number) => Position): AnyNode {
+function parseText(text: string, { at, what: source }: Source): AnyNode {
   try {
     return parse(text, { mode: "jsonc", ranges: true, allowTrailingCommas: true }).body;
   } catch (error) {
@@ -139,7 +147,7 @@ function parseText(text: string, at: (offset: number) => Position): AnyNode {
     const what = message.replace(/\s*\(\d+:\d+\)\s*$/, "").replace(/\.$/, "");
     refuse([{
       code: "policy_syntax",
-      message: `Cannot read the policy: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
+      message: `Cannot read ${source}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
       position: at(offset ?? 0),
       fix: "Write JSON; comments and trailing commas are allowed",
     }]);

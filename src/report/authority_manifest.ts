@@ -75,7 +75,11 @@ export function authorityManifest(plan: Plan): JsonObject {
     repositories: sorted(plan.github.repos.map(({ match }) => match.toLowerCase())),
     rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
     redacted: sorted(plan.redact),
+    ...(plan.session === undefined ? {} : { state_kept_in: plan.session.file }),
     budgets: { ...plan.budgets },
+    ...(plan.packages === undefined ? {} : {
+      packages: sorted(plan.packages.map(({ name, version, integrity }) => `${name} ${version} ${integrity}`)),
+    }),
     agent: plan.agent === null ? null : {
       entry: plan.agent.entry,
       modules: Object.fromEntries(plan.agent.modules.map(({ path, sha256 }) => [path, sha256])),
