@@ -18,10 +18,10 @@ import {
 } from "./prebuilt.ts";
 
 /** Packages that only some runs need: they stay in Deno's cache and are loaded from there. */
-const EXTERNAL = ["@cfworker/json-schema", "@valibot/to-json-schema", "acorn", "esbuild", "ignore", "re2js", "ses"];
+const EXTERNAL = ["@cfworker/json-schema", "@valibot/to-json-schema", "acorn", "esbuild", "re2js", "ses"];
 
-/** Packages that every run needs: they become part of the files. */
-const INSIDE = ["@humanwhocodes/momoa", "@noble/hashes", "@stricli/core", "canonicalize", "valibot"];
+/** Packages that most starts need, or that would be loaded with the files in any case: they become part of them. */
+const INSIDE = ["@humanwhocodes/momoa", "@noble/hashes", "@stricli/core", "canonicalize", "ignore", "valibot"];
 
 /** What is built together. Names of the host's classes reach records, so they stay what they are. */
 const BUILDS = [
@@ -49,6 +49,9 @@ const FLAGS = [
   "--external:npm:*",
   "--external:node:*",
 ] as const;
+
+/** What every file depends on: the packages that are inside, and how it is built. */
+const ALWAYS: readonly string[] = ["deno.json", "deno.lock", "src/launch/make_eager.ts", "src/launch/prebuild.ts"];
 
 const PARTS = Object.keys(PREBUILT_FILES) as readonly PrebuiltPart[];
 const ROOT = decodeURIComponent(new URL("../..", import.meta.url).pathname).replace(/\/$/, "");
@@ -133,14 +136,13 @@ async function build(work: string, folder: string, sources: readonly string[]): 
   await Deno.chmod(`${work}/out`, 0o700);
   for (const part of PARTS) {
     const path = `${work}/out/${PREBUILT_FILES[part]}`;
-    if (EAGER.includes(part)) await Deno.writeTextFile(path, await makeEager(await Deno.readTextFile(path)));
+    if (part !== "host") await Deno.writeTextFile(path, await prepareLauncher(part, await Deno.readTextFile(path)));
     await Deno.chmod(path, 0o600);
   }
   const isOf = (path: string, part: PrebuiltPart) => made.get(PREBUILT_FILES[part])?.has(`${ROOT}/${path}`) ?? false;
   const placesOf = (part: PrebuiltPart) =>
     sources.flatMap((path, at) => {
-      // Both say which packages are inside.
-      if (path === "deno.json" || path === "deno.lock") return [at];
+      if (ALWAYS.includes(path)) return [at];
       return isOf(path, part) || (part !== "policy" && isOf(path, "host")) ? [at] : [];
     });
   return { app: placesOf("app"), policy: placesOf("policy"), run: placesOf("run"), host: placesOf("host") };
@@ -149,6 +151,15 @@ async function build(work: string, folder: string, sources: readonly string[]): 
 /** The part of esbuild's report that is read here. */
 interface Metafile {
   readonly outputs: Readonly<Record<string, { readonly inputs: Readonly<Record<string, unknown>> }>>;
+}
+
+/**
+ * Makes a launcher's file quick to start. A package that it may load later is named in a way that Deno does not see, or it
+ * would be looked up at every start; the host may load only what Deno has seen.
+ */
+async function prepareLauncher(part: PrebuiltPart, code: string): Promise<string> {
+  const later = code.replaceAll(/\bimport\(("npm:[^"]+")\)/g, "import(String($1))");
+  return EAGER.includes(part) ? await makeEager(later) : later;
 }
 
 /** Links the packages that become part of the files into a folder where esbuild looks for them; returns its path. */
