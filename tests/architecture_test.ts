@@ -157,6 +157,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/isolate/worker_boot.js",
   ],
   "tests/launch/endings_test.ts": [
+    "src/launch/host_start.ts",
     "src/launch/channels.ts",
     "src/launch/death.ts",
     "src/launch/execute.ts",
@@ -178,12 +179,17 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts", "src/cli/policy_app.ts"],
   "tests/cli/policy_test.ts": ["src/cli/policy_checks.ts", "src/launch/compile_policy.ts"],
   "tests/policy/check_controls_test.ts": ["src/policy/event_schema_fact.ts"],
-  "tests/e2e/controls_test.ts": ["src/host/expected_events.ts"],
+  "tests/e2e/controls_test.ts": ["src/host/expected_events.ts", "src/host/state_use.ts"],
   "tests/policy/from_flags_test.ts": ["src/policy/merge.ts"],
   "tests/cli/reset_test.ts": ["src/launch/reset_session.ts"],
   "tests/host/rerun_test.ts": ["src/host/recorder.ts"],
-  "tests/host/call_test.ts": ["src/host/lazy_abort.ts"],
-  "tests/e2e/rerun_test.ts": ["src/cli/rerun.ts", "src/host/open_rerun.ts", "src/host/recorded_call.ts"],
+  "tests/host/call_test.ts": ["src/host/ended.ts", "src/host/lazy_abort.ts"],
+  "tests/e2e/rerun_test.ts": [
+    "src/cli/rerun.ts",
+    "src/host/open_rerun.ts",
+    "src/host/order.ts",
+    "src/host/recorded_call.ts",
+  ],
   "tests/replay/recording_test.ts": ["src/replay/rerun_report.ts"],
   "tests/cli/replay_test.ts": ["src/cli/run_log.ts"],
   "tests/membrane/copy_test.ts": ["src/json.ts"],
@@ -213,6 +219,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/e2e/confined_test.ts": ["src/launch/confinement.ts", "src/launch/program_starts.ts"],
   "tests/launch/child_groups_test.ts": ["src/launch/process_facts.ts"],
   "tests/launch/egress_test.ts": ["src/egress/main.ts"],
+  "tests/replay/replay_test.ts": ["src/replay/tool_row.ts"],
+  "tests/policy/schema_test.ts": ["src/policy/network_schema.ts", "src/policy/schema_values.ts"],
   "tests/policy/check_process_test.ts": ["src/policy/process_schema.ts", "src/policy/program_fact.ts"],
   "tests/plan/compare_programs_test.ts": ["src/plan/program_setup.ts", "src/report/programs.ts"],
   "tests/gate/decide_test.ts": [
@@ -260,8 +268,15 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "tests/cli/call_test.ts": ["src/cli/io.ts", "src/cli/policy_flags.ts", "src/launch/call_tool.ts"],
   "tests/cli/first_sight_test.ts": ["src/cli/confirm.ts"],
+  "tests/e2e/approvals_test.ts": ["src/cli/approval.ts", "src/cli/approvals_of.ts"],
+  "tests/launch/open_approvals_test.ts": ["src/launch/out_of_reach.ts"],
   "tests/cli/policy_edit_test.ts": ["src/cli/policy_edit_routes.ts", "src/policy/policy_edits.ts"],
-  "tests/plan/compare_test.ts": ["src/plan/change.ts", "src/plan/compare_paths.ts"],
+  "tests/plan/compare_test.ts": [
+    "src/plan/compare_model.ts",
+    "src/plan/compare_values.ts",
+    "src/plan/change.ts",
+    "src/plan/compare_paths.ts",
+  ],
 };
 
 /** Files that hold nothing which runs. */
@@ -270,6 +285,7 @@ const TYPES_ONLY: readonly string[] = [
   "src/authority/requirement.ts",
   "src/cli/command.ts",
   "src/errors.ts",
+  "src/host/approval.ts",
   "src/host/context.ts",
   "src/isolate/isolate.ts",
   "src/launch/launch_options.ts",

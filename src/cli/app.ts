@@ -8,6 +8,7 @@ import { type CommandName, type Loaders, runWords } from "./run_words.ts";
 const LOADERS = {
   run: async () => (await import("./run.ts")).runCommand,
   call: async () => (await import("./call.ts")).callCommand,
+  approval: async () => (await import("./approval.ts")).approvalRoutes,
   policy: async () => (await import("./policy.ts")).policyRoutes,
   tool: async () => (await import("./tool.ts")).toolRoutes,
   init: async () => (await import("./init.ts")).initCommand,

@@ -27,6 +27,7 @@ export type Loaders = Readonly<Record<string, () => Promise<Route>>>;
 const BRIEFS = {
   run: "Run an agent under its policy",
   call: "Run one tool call through the whole path",
+  approval: "Approve or deny the calls at which runs stopped",
   policy: "Check, explain, test, compare, edit and lock policies",
   tool: "List and describe the tools",
   init: "Start a project from a template",

@@ -7,7 +7,9 @@ import type { InFlight } from "../audit/chain_check.ts";
 import { readRecords, type Verdict, verifyAudit } from "../audit/reader.ts";
 import type { Record as AuditRecord } from "../audit/record.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { type ApprovalRow, approvalRow } from "./approval_row.ts";
 import { type Counter, COUNTERS, countersOf } from "./counters.ts";
+import { emptyRow, type Row, type ToolRow } from "./tool_row.ts";
 import { numberField, objectField, own, textField } from "./fields.ts";
 
 /** Entries of each list, and tools with a row of their own, at most: a log may be larger than the memory. */
@@ -15,32 +17,6 @@ const MAX_LISTED = 1000;
 
 /** Row of the tools that have none of their own. */
 const OTHERS = "(others)";
-
-/** What became of the calls of one tool. Attempts are the sum of the outcomes and of the calls still in flight. */
-export interface ToolRow {
-  /** Name, as recorded: untrusted text. */
-  readonly tool: string;
-  /** Calls that started. */
-  readonly calls: number;
-  /** Calls that ended with a result. */
-  readonly results: number;
-  /** Calls that were denied. */
-  readonly denials: number;
-  /** Calls that the tool or the world failed. */
-  readonly errors: number;
-  /** Calls that met their deadline. */
-  readonly timeouts: number;
-  /** Calls with arguments that do not fit. */
-  readonly invalid: number;
-  /** Calls that a budget stopped. */
-  readonly budget: number;
-  /** Sum of what the outcomes say, in milliseconds. */
-  readonly duration_ms: number;
-  /** Results by where they came from, as recorded: `live`, `fixture`, `cached_in_run`, `cached_persistent`. */
-  readonly freshness: Readonly<Record<string, number>>;
-  /** Errors by kind. */
-  readonly error_kinds: Readonly<Record<string, number>>;
-}
 
 /** One denied call. */
 export interface DenialRow {
@@ -58,6 +34,8 @@ export interface DenialRow {
   readonly target: string | null;
   /** Whether the policy expects it, as `run_start` says. */
   readonly expected: boolean;
+  /** The approval that it waits for, or was refused; `null` where it needed none. */
+  readonly approval_id: string | null;
 }
 
 /** One file that an agent wrote. */
@@ -135,6 +113,8 @@ export interface ReplaySummary extends Readonly<Record<Counter, number>> {
   /** Denials by reason slug. */
   readonly denial_reasons: Readonly<Record<string, number>>;
   /** In the order of the log; at most 1,000. */
+  readonly approvals: readonly ApprovalRow[];
+  /** In the order of the log; at most 1,000. */
   readonly artifacts: readonly ArtifactRow[];
   /** Results of all tools by where they came from; a result without that field makes no claim and is not in here. */
   readonly freshness: Readonly<Record<string, number>>;
@@ -142,7 +122,7 @@ export interface ReplaySummary extends Readonly<Record<Counter, number>> {
   readonly budgets: readonly BudgetRow[];
   /** Calls that started and have no outcome. */
   readonly in_flight: readonly InFlight[];
-  /** Denials and artifacts that the lists have no room for. */
+  /** Denials, approvals and artifacts that the lists have no room for. */
   readonly omitted: number;
 }
 
@@ -166,26 +146,13 @@ export async function replayAudit(path: string, options: { head?: string } = {})
   return fold.summary(path, verification);
 }
 
-/** Mutable form of a {@linkcode ToolRow}. */
-interface Row {
-  calls: number;
-  results: number;
-  denials: number;
-  errors: number;
-  timeouts: number;
-  invalid: number;
-  budget: number;
-  duration_ms: number;
-  readonly freshness: Map<string, number>;
-  readonly error_kinds: Map<string, number>;
-}
-
 class Fold {
   readonly #counts = new Map<Counter, number>();
   readonly #runIds = new Set<string>();
   readonly #tools = new Map<string, Row>();
   readonly #denials: DenialRow[] = [];
   readonly #reasons = new Map<string, number>();
+  readonly #approvals: ApprovalRow[] = [];
   readonly #artifacts: ArtifactRow[] = [];
   readonly #freshness = new Map<string, number>();
   readonly #used = new Map<string, number>();
@@ -262,6 +229,7 @@ class Fold {
         row.budget++;
         break;
       default:
+        if (record.type.startsWith("tool_approval_")) this.#list(this.#approvals, approvalRow(record));
         return;
     }
     this.#use("toolCalls", 1);
@@ -296,6 +264,7 @@ class Fold {
       rule: textField(record, "rule"),
       target: textField(objectField(record, "requirement"), "target") ?? textField(record, "path"),
       expected: this.#expects.some(({ tool: name, code }) => name === tool && (code === null || code === reason)),
+      approval_id: textField(record, "approval_id"),
     });
   }
 
@@ -313,18 +282,7 @@ class Fold {
     const name = this.#tools.has(tool) || this.#tools.size < MAX_LISTED ? tool : OTHERS;
     const known = this.#tools.get(name);
     if (known !== undefined) return known;
-    const row: Row = {
-      calls: 0,
-      results: 0,
-      denials: 0,
-      errors: 0,
-      timeouts: 0,
-      invalid: 0,
-      budget: 0,
-      duration_ms: 0,
-      freshness: new Map(),
-      error_kinds: new Map(),
-    };
+    const row = emptyRow();
     this.#tools.set(name, row);
     return row;
   }
@@ -356,6 +314,7 @@ class Fold {
       })).sort((a, b) => a.tool < b.tool ? -1 : 1),
       denials: this.#denials,
       denial_reasons: Object.fromEntries(this.#reasons),
+      approvals: this.#approvals,
       artifacts: this.#artifacts,
       freshness: Object.fromEntries(this.#freshness),
       budgets: this.#budgets(budgets, verification.in_flight.length),
