@@ -58,7 +58,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   "@cfworker/json-schema": ["host"],
   "@humanwhocodes/momoa": ["policy", "cli"],
-  "@noble/hashes/sha2.js": ["audit"],
+  "@noble/hashes/sha2.js": ["audit", "json"],
   "@stricli/core": ["cli"],
   "@valibot/to-json-schema": ["policy", "tool"],
   acorn: ["launch"],
@@ -185,7 +185,12 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/cli/run.ts",
     "src/cli/main.ts",
     "src/cli/app.ts",
+    "src/cli/default_policy.ts",
+    "src/cli/run_app.ts",
+    "src/cli/run_words.ts",
   ],
+  "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts", "src/cli/policy_app.ts"],
+  "tests/cli/policy_test.ts": ["src/cli/policy_checks.ts", "src/launch/compile_policy.ts"],
   "tests/policy/check_controls_test.ts": ["src/policy/event_schema_fact.ts"],
   "tests/e2e/controls_test.ts": ["src/host/expected_events.ts", "src/host/state_use.ts"],
   "tests/policy/from_flags_test.ts": ["src/policy/merge.ts"],
@@ -199,7 +204,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/host/recorded_call.ts",
   ],
   "tests/replay/recording_test.ts": ["src/replay/rerun_report.ts"],
-  "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts"],
   "tests/cli/replay_test.ts": ["src/cli/run_log.ts"],
   "tests/membrane/copy_test.ts": ["src/json.ts"],
   "tests/launch/esbuild_service_test.ts": ["src/launch/esbuild_packet.ts"],
@@ -228,6 +232,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/e2e/confined_test.ts": ["src/launch/confinement.ts", "src/launch/program_starts.ts"],
   "tests/launch/child_groups_test.ts": ["src/launch/process_facts.ts"],
   "tests/launch/egress_test.ts": ["src/egress/main.ts"],
+  "tests/replay/replay_test.ts": ["src/replay/tool_row.ts"],
+  "tests/policy/schema_test.ts": ["src/policy/network_schema.ts", "src/policy/schema_values.ts"],
   "tests/policy/check_process_test.ts": ["src/policy/process_schema.ts", "src/policy/program_fact.ts"],
   "tests/plan/compare_programs_test.ts": ["src/plan/program_setup.ts", "src/report/programs.ts"],
   "tests/gate/decide_test.ts": [
@@ -278,7 +284,12 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/e2e/approvals_test.ts": ["src/cli/approval.ts", "src/cli/approvals_of.ts"],
   "tests/launch/open_approvals_test.ts": ["src/launch/out_of_reach.ts"],
   "tests/cli/policy_edit_test.ts": ["src/cli/policy_edit_routes.ts", "src/policy/policy_edits.ts"],
-  "tests/plan/compare_test.ts": ["src/plan/change.ts", "src/plan/compare_paths.ts"],
+  "tests/plan/compare_test.ts": [
+    "src/plan/compare_model.ts",
+    "src/plan/compare_values.ts",
+    "src/plan/change.ts",
+    "src/plan/compare_paths.ts",
+  ],
 };
 
 /** Files that hold nothing which runs. */
@@ -404,7 +415,7 @@ Deno.test("the guard of imports finds what is wrong", () => {
 
 Deno.test("the launcher loads no tool, no part of the host, no node module and few libraries", () => {
   const byPath = new Map(SOURCES.map((source) => [source.path, source]));
-  for (const start of ["src/cli/main.ts", "src/cli/app.ts", "src/cli/run.ts", "src/cli/call.ts"]) {
+  for (const start of ["main", "app", "policy_app", "run_app", "run", "call"].map((name) => `src/cli/${name}.ts`)) {
     const seen = new Set<string>([start]);
     const libraries = new Set<string>();
     for (const path of seen) {
