@@ -192,8 +192,8 @@ export type { CommandTarget, CommandWish, OutputText, SpawnOptions, SpawnResult 
 export type { FileAccess } from "./src/authority/file_access.ts";
 export type {
   BrowsePower,
-  FilesFound,
   FileSet,
+  FilesFound,
   FoundFile,
   FoundLine,
   LineRange,

@@ -132,7 +132,9 @@ export interface FilesFound {
 
 /** Where a pattern stands in a text: offsets in UTF-16 units. */
 export interface Span {
+  /** Of the first character. */
   readonly start: number;
+  /** Behind the last character. */
   readonly end: number;
 }
 
@@ -147,7 +149,9 @@ export interface TextMatcher {
 
 /** How the files of a workspace are searched. */
 export interface SearchQuery {
+  /** Which files are searched. */
   readonly files: FileSet;
+  /** What is looked for. */
   readonly matcher: TextMatcher;
   /** `lines`: matching lines with what stands around them. `counts`: how many there are in each file. `files`: names. */
   readonly mode: "lines" | "counts" | "files";
@@ -159,6 +163,7 @@ export interface SearchQuery {
 
 /** One line of a file that was found. */
 export interface FoundLine {
+  /** From 1. */
   readonly line: number;
   /** Without its line end; a long one is cut, and says so. Untrusted. */
   readonly text: string;

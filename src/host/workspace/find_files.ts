@@ -6,10 +6,9 @@
 import { ToolError } from "../../errors.ts";
 import type { FileSet, FilesFound } from "../../tool/powers.ts";
 import type { CallContext } from "../context.ts";
-import { isCanonical } from "../path_proof.ts";
 import { Pace } from "./pace.ts";
 import type { Place } from "./place.ts";
-import { approvedRules, Skips, startWalk, type WalkedFile } from "./walk.ts";
+import { approvedRules, isStillThere, Skips, startWalk, type WalkedFile } from "./walk.ts";
 import type { WorkspaceContext } from "./workspace.ts";
 
 /** What a look over the files of several places is given. */
@@ -38,7 +37,7 @@ export async function findFiles(visit: Visit, limit: number): Promise<FilesFound
   let total = 0;
   const { complete, skips } = await visitFiles(visit, ({ shown, canonical }, { skips }) => {
     // It may have been listed through a link that is gone again; then it is not here, and is not even counted.
-    if (!isCanonical(canonical)) {
+    if (!isStillThere(canonical)) {
       skips.add("changed");
       return true;
     }

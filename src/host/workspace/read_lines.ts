@@ -7,10 +7,11 @@ import { StreamSha256 } from "../../audit/sha256.ts";
 import { ToolError } from "../../errors.ts";
 import type { LineRange, LinesRead } from "../../tool/powers.ts";
 import { type CallContext, deny } from "../context.ts";
-import { isPathError, isStillAt, sameFile } from "../path_proof.ts";
+import { isStillAt, sameFile } from "../path_proof.ts";
 import { type Encoding, sniffEncoding } from "./decode.ts";
 import { Pace } from "./pace.ts";
 import type { Place } from "./place.ts";
+import { isFileError } from "./walk.ts";
 import type { WorkspaceContext } from "./workspace.ts";
 
 /** Lines that one call shows, where it names no last one. */
@@ -60,7 +61,7 @@ export async function readLines(
       context.observations.set(place.canonical, { sha256: null, complete: true });
       throw new ToolError("file_not_found", `Cannot read "${place.shown}": nothing stands there`);
     }
-    if (!isPathError(error)) throw error;
+    if (!isFileError(error)) throw error;
     throw new ToolError("file_unreadable", `Cannot read "${place.shown}": this user may not read it`);
   }
 }

@@ -4,11 +4,11 @@
  * @module
  */
 import type { FoundFile, FoundLine, SearchFound, SearchQuery, Span } from "../../tool/powers.ts";
-import { isPathError, isStillAt, readUpTo, sameFile } from "../path_proof.ts";
+import { isStillAt, readUpTo, sameFile } from "../path_proof.ts";
 import { decodeWhole } from "./decode.ts";
 import { type Visit, visitFiles } from "./find_files.ts";
 import type { Pace } from "./pace.ts";
-import type { SkipReason, WalkedFile } from "./walk.ts";
+import { isFileError, type SkipReason, type WalkedFile } from "./walk.ts";
 
 /** Largest file that is searched, whatever the policy allows to be read: the host waits for nothing while it is. */
 const MAX_SEARCHED_BYTES = 16 * 1024 * 1024;
@@ -102,7 +102,7 @@ function openHit(
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return "changed";
     if (error instanceof Deno.errors.NotCapable) return "denied";
-    if (isPathError(error)) return "unreadable";
+    if (isFileError(error)) return "unreadable";
     throw error;
   }
 }

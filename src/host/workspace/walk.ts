@@ -7,10 +7,11 @@
  * @module
  */
 import { isInside, nameOf, parentOf, relativeTo } from "../../authority/path.ts";
+import { TwokeyError } from "../../errors.ts";
 import type { FileSet } from "../../tool/powers.ts";
 import type { CallContext } from "../context.ts";
 import type { enterIgnoreScope, IgnoreScope } from "../gitignore.ts";
-import { isPathError, joinPath, lookAt } from "../path_proof.ts";
+import { isCanonical, isPathError, joinPath, lookAt } from "../path_proof.ts";
 import type { Place, WorkspaceRoot } from "./place.ts";
 import type { WorkspaceContext } from "./workspace.ts";
 
@@ -257,9 +258,20 @@ function quietly<T>(look: () => T): T | undefined {
   try {
     return look();
   } catch (error) {
-    if (isPathError(error)) return undefined;
+    if (isFileError(error)) return undefined;
     throw error;
   }
+}
+
+/** Whether the file system or key 1 refused, for whatever reason: a path may also be too long, or a disk broken. */
+export function isFileError(error: unknown): boolean {
+  if (isPathError(error)) return true;
+  return error instanceof Error && !(error instanceof TwokeyError) && "code" in error && typeof error.code === "string";
+}
+
+/** Whether a walked name is at this moment the name of a file or folder to which no link leads. */
+export function isStillThere(canonical: string): boolean {
+  return quietly(() => isCanonical(canonical)) === true;
 }
 
 /** The names in a folder, in the order of the paths that lead to what is there. */
@@ -274,7 +286,7 @@ function readFolder(canonical: string): readonly Deno.DirEntry[] | SkipReason {
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return "changed";
     if (error instanceof Deno.errors.NotCapable) return "denied";
-    if (isPathError(error)) return "unreadable";
+    if (isFileError(error)) return "unreadable";
     throw error;
   }
 }

@@ -435,3 +435,30 @@ Deno.test("a look that runs out of time ends with what it has", () =>
     assert.equal(found.complete, false);
     assert.ok(found.total < 3000);
   }));
+
+Deno.test("a look goes on past what it cannot read", () =>
+  withTree(async (dir) => {
+    await plant(dir, {
+      "a\nb.ts": "TODO",
+      "esc\u001b.ts": "TODO",
+      "big/.gitignore": "x".repeat(300_000),
+      "big/f.ts": "TODO",
+      "ok.ts": "TODO",
+    });
+    await Deno.symlink(".", `${dir}/loop`);
+    // A path that is longer than the system takes can only be made step by step.
+    const deep = [
+      "-c",
+      "mkdir deep && cd deep && for i in $(seq 30); do mkdir $0 && cd -P $0 || exit; done",
+      "n".repeat(200),
+    ];
+    await new Deno.Command("sh", { args: deep, cwd: dir }).output();
+    try {
+      assert.deepEqual((await glob(dir, { pattern: "**/*.ts" })).files, ["ok.ts"]);
+      const found = await grep(dir, { pattern: "TODO" });
+      assert.deepEqual([found.files.map(({ path }) => path), found.complete], [["ok.ts"], true]);
+      assert.deepEqual(found.skipped, { denied: 2, ignored: 1, link: 1, unreadable: 1 });
+    } finally {
+      await new Deno.Command("rm", { args: ["-rf", `${dir}/deep`] }).output();
+    }
+  }));
