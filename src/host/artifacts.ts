@@ -10,7 +10,7 @@ import { DenialError, ToolError } from "../errors.ts";
 import { absolute } from "../plan/plan.ts";
 import type { ArtifactTarget, ResolveWrite, WritePower } from "../tool/powers.ts";
 import { assertGranted, type CallContext, deny, type RunContext } from "./context.ts";
-import { isCanonical, isPathError, isStillAt, joinPath, lookAt } from "./path_proof.ts";
+import { isCanonical, isStillAt, joinPath, lookAt } from "./path_proof.ts";
 import { makePlaceMatcher, type PlaceMatcher } from "./place_rules.ts";
 import { isTempName, removeQuietly, sweepFolder, TEMP_MAX_AGE_MS, tempName } from "./temp_files.ts";
 import { WrittenBytes } from "./written_bytes.ts";

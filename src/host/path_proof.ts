@@ -137,3 +137,10 @@ export function readUpTo(file: Deno.FsFile, limit: number, expected: number): Ui
   }
   return length > limit ? undefined : buffer.subarray(0, length);
 }
+
+/** Whether two contents are equal. */
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}

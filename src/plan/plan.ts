@@ -111,6 +111,8 @@ export interface Budgets {
   readonly artifactBytes: number;
   /** Bytes of one file that is read as text; a larger one is listed, not read. */
   readonly readFileBytes: number;
+  /** Bytes of one file that is edited or overwritten, before and after. */
+  readonly editFileBytes: number;
   /** Files collected below all read roots; further ones are listed as over the limit. */
   readonly readFiles: number;
   /** Bytes that agent and host print on standard error. */

@@ -11,7 +11,9 @@ import type { FileAccess } from "../authority/file_access.ts";
 import type { Request } from "../authority/requirement.ts";
 import type {
   BasePower,
+  EditPower,
   ReadPower,
+  ResolveEdit,
   ResolveRead,
   ResolveSend,
   ResolveSpawn,
@@ -84,6 +86,7 @@ export type Exact<T, Shape> = T & { readonly [K in Exclude<keyof T, keyof Shape>
 export type Resolve<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ResolveRead : unknown)
   & (Au extends { fs: "write" } ? ResolveWrite : unknown)
+  & (Au extends { fs: "edit" } ? ResolveEdit : unknown)
   & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown)
   & (Au extends { process: true } ? ResolveSpawn : unknown);
 
@@ -92,14 +95,15 @@ export type Powers<Au extends ToolAuthority> =
   & BasePower
   & (Au extends { fs: "read" } ? ReadPower : unknown)
   & (Au extends { fs: "write" } ? WritePower : unknown)
+  & (Au extends { fs: "edit" } ? EditPower : unknown)
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
   & (Au extends { process: true } ? SpawnPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
-export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn;
+export type FullResolve = ResolveRead & ResolveWrite & ResolveEdit & ResolveSend & ResolveSpawn;
 
 /** Every power: what the host implements. */
-export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower;
+export type FullPowers = BasePower & ReadPower & WritePower & EditPower & SendPower & SpawnPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {

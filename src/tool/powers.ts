@@ -55,6 +55,50 @@ export interface ArtifactTarget extends Target {
   readonly path: string;
 }
 
+/** A file that a call wants to change or create, at its place below a write root. */
+export interface EditTarget extends Target {
+  /** As agents see it: relative to the project, or `<label>/…` below a root outside of it. */
+  readonly path: string;
+}
+
+/** How a file is changed. */
+export interface ChangeOptions {
+  /** For messages: what the tool does. */
+  readonly verb: "write" | "edit";
+  /** The same file for reading, where the tool shows what is in it. */
+  readonly read?: Target;
+  /** SHA-256 of the file as the agent knows it; absent: what it was last shown in full. */
+  readonly expectedSha256?: string | undefined;
+  /** Whether there must be a file already. */
+  readonly mustExist: boolean;
+  /** Finds out what would happen, and changes nothing. */
+  readonly dryRun: boolean;
+}
+
+/** A new content. */
+export interface Made<T> {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Says more about it; called while the disk is at work, and only for a content that can be written. */
+  describe(): T;
+}
+
+/** What became of a file. */
+export interface Changed<T> {
+  /** As agents see it. */
+  readonly path: string;
+  /** Whether there was no file before. */
+  readonly created: boolean;
+  /** Whether the new content is another one; the same one is not written again. */
+  readonly changed: boolean;
+  /** Size of the new content. */
+  readonly bytes: number;
+  /** 64 hexadecimal digits over the new content. */
+  readonly sha256: string;
+  /** 64 hexadecimal digits over the old one; `null` where there was none. */
+  readonly sha256Before: string | null;
+  readonly description: T;
+}
+
 /** One endpoint of a tool with its variable parts filled in. */
 export interface EndpointTarget extends Target {
   /** Name of the endpoint, as the tool declares it. */
@@ -192,6 +236,14 @@ export interface ResolveWrite {
   artifact(path: string): Promise<ArtifactTarget>;
 }
 
+/** Makes the name of a file that is to be changed or created canonical at preparation. */
+export interface ResolveEdit {
+  /** Finds its place below a write root; a path that leads elsewhere, or through a link, gives a target that the gate denies. */
+  fileToChange(path: string): EditTarget;
+  /** The same file as one to read: the gate decides on it as on any other. */
+  sameFileToRead(target: EditTarget): Target;
+}
+
 /** Fills the variable parts of a declared endpoint; each part is one path segment, encoded exactly once. */
 export interface ResolveSend<E extends string = string> {
   /** Fills in the variable segments of a declared endpoint. @throws {ToolInputError} If a segment is missing or cannot be one segment of a path. */
@@ -210,6 +262,24 @@ export interface ReadPower {
 export interface WritePower {
   /** Creates the file, complete or not at all. @throws {DenialError} `artifact_overwrite_denied` if it exists. */
   write(target: ArtifactTarget, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+}
+
+/** Changes and creates files. */
+export interface EditPower {
+  /**
+   * Gives a file the content that `make` makes of the one it has (`undefined`: there is none), in full or not at all. The
+   * file must be what the agent knows: what it was shown in full, or what `expectedSha256` says. Afterwards it knows the
+   * new content.
+   *
+   * @throws {ToolError} `not_read`, `stale`, `not_found`, `not_a_file`, `not_replaceable`, `too_large`, `write_failed`,
+   * `lock_unavailable`. @throws {DenialError} `symlink_refused`, `hard_link_refused` … if the place is no longer what it
+   * was. @throws {BudgetError} `artifact_bytes`. What `make` throws passes through, and nothing is changed.
+   */
+  change<T>(
+    target: EditTarget,
+    options: ChangeOptions,
+    make: (before: Uint8Array<ArrayBuffer> | undefined) => Made<T>,
+  ): Promise<Changed<T>>;
 }
 
 /** Talks to declared endpoints. */

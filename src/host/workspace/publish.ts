@@ -8,7 +8,7 @@
  */
 import type { DenialCode } from "../../authority/denial_codes.ts";
 import { parentOf } from "../../authority/path.ts";
-import { isPathError, isStillAt, joinPath, lookAt, readUpTo, sameFile } from "../path_proof.ts";
+import { isPathError, isStillAt, joinPath, lookAt, readUpTo, sameBytes, sameFile } from "../path_proof.ts";
 import { removeQuietly } from "../temp_files.ts";
 import type { HeldFolder } from "./folder_lock.ts";
 
@@ -104,10 +104,11 @@ export interface Publication {
 export async function publish({ path, folder, temp: name, bytes, before, signal }: Publication): Promise<void> {
   const temp = joinPath(parentOf(path), name);
   const mode = before === undefined ? FILE_MODE : (before.info.mode ?? FILE_MODE) & KEPT_BITS;
-  using file = await Deno.open(temp, { write: true, createNew: true, mode });
+  using file = createFile(temp, mode);
   try {
     const held = openedAs(file, temp, before, mode);
-    for (let done = 0; done < bytes.length;) done += await file.write(bytes.subarray(done));
+    // At once, so that the caller has the time that the disk takes.
+    writeAll(file, bytes);
     await file.sync();
     signal.throwIfAborted();
     if (!folder.isStillThere() || !isStillAt(temp, held)) throw new PublishError("symlink_refused");
@@ -117,6 +118,14 @@ export async function publish({ path, folder, temp: name, bytes, before, signal 
     removeQuietly(temp);
   }
   await folder.sync();
+}
+
+function createFile(path: string, mode: number): Deno.FsFile {
+  return Deno.openSync(path, { write: true, createNew: true, mode });
+}
+
+function writeAll(file: Deno.FsFile, bytes: Uint8Array<ArrayBuffer>): void {
+  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
 }
 
 /** Proves where a temporary file is, before anything is written to it, and gives it the owner and mode of the old one. */
@@ -171,7 +180,7 @@ function isStill(path: string, { bytes, info, readAt }: CurrentFile): boolean {
     if (readAt - (info.mtime?.getTime() ?? readAt) > CLOCK_DOUBT_MS) return true;
     using file = Deno.openSync(path, { read: true });
     const again = readUpTo(file, bytes.length, bytes.length);
-    return again !== undefined && again.length === bytes.length && again.every((byte, index) => byte === bytes[index]);
+    return again !== undefined && sameBytes(again, bytes);
   } catch (error) {
     if (isPathError(error)) return false;
     throw error;
