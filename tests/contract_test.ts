@@ -221,6 +221,8 @@ function anyTargets(tool: Tool): FullResolve {
   return {
     source: target,
     sources: () => [target("x")],
+    file: (path: string) => ({ ...target(path), path }),
+    trees: () => [{ ...target("x"), path: "x" }],
     artifact: (path: string) => Promise.resolve({ ...target(path), path }),
     command: () =>
       Promise.resolve({

@@ -42,7 +42,10 @@ export function policyOf({ tool, policy, replies }: Fixture): JsonObject {
 
 /** Reads the cases of a tool. @throws {Deno.errors.NotFound} If it has none. */
 export function readFixture(family: string, tool: string): Fixture {
-  const fileName = tool.replaceAll(".", "_").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const fileName = tool.replaceAll(".", "_").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(
+    /^_/,
+    "",
+  );
   const url = new URL(`../fixtures/tools/${family}/${fileName}.json`, import.meta.url);
   return JSON.parse(Deno.readTextFileSync(url)) as Fixture;
 }

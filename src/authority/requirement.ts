@@ -26,7 +26,7 @@ export interface Requirement {
   /** Which part of the plan can grant it. */
   readonly kind: RequirementKind;
   /**
-   * The canonical target: an absolute real path for `filesystem.*`, `METHOD https://host[:port]/path` for `network`, the
+   * The canonical target: an absolute real path for `filesystem.*` (with a `/` at its end a folder and all below it), `METHOD https://host[:port]/path` for `network`, the
    * exact text for `command.execute`, `<store>:<name>` for `context.load`. Normalised text: trimmed, not empty, no NUL.
    */
   readonly target: string;

@@ -43,7 +43,10 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
   const protectedPlaces = placesOf(plan.fs.protected, places);
   const protectedNames = makeNameFinder(plan.fs.protected.filter((entry) => !isPlace(entry)));
 
-  const decideRead = (path: string): Verdict => {
+  const decideRead = (target: string): Verdict => {
+    // a folder with all below it: what the patterns of a root take in is then asked for each file
+    const isTree = target.endsWith("/") && target !== "/";
+    const path = isTree ? target.slice(0, -1) : target;
     if (!isNormal(path)) return { code: "fs_read_path_not_admitted", rule: null };
     const around: Reader[] = [];
     if (isBelow(secretPlaces, path)) return { code: "secret_name", rule: null };
@@ -52,7 +55,8 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
     }
     // an exclude pattern takes away what any root around it admits; the innermost root speaks first otherwise
     for (const { root, rule, excluded } of around) {
-      const index = excluded(relativeTo(root, path));
+      const relative = relativeTo(root, path);
+      const index = excluded(isTree && relative !== "" ? `${relative}/` : relative);
       if (index >= 0) return { code: "exclude_pattern", rule: `${rule}/exclude/${index}` };
     }
     let refusal: Verdict | undefined;
@@ -60,7 +64,7 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
       const relative = relativeTo(reader.root, path);
       // the root itself stands for the whole collection below it
       if (relative === "") return { granted: reader.rule };
-      if (reader.include.length > 0 && reader.included(relative) < 0) {
+      if (!isTree && reader.include.length > 0 && reader.included(relative) < 0) {
         refusal ??= { code: "include_pattern", rule: `${reader.rule}/include` };
       } else if (isSecret(secretNames, relative, reader.include)) {
         refusal ??= { code: "secret_name", rule: null };

@@ -139,7 +139,9 @@ async function serve(
   const hash = new GrowingSha256();
   const run = makeRunContext(init, channel, { hash, credentials });
   const { programs } = init;
+  const decide = hostParts.makeGate(plan, places);
   const parts = await loadParts(run, {
+    decide,
     caPem: init.caPem ?? undefined,
     programs: programs === undefined ? undefined : {
       setup: programs,
@@ -156,7 +158,8 @@ async function serve(
   channel.send({ type: "authority_check", ...attestation });
 
   const over = Promise.withResolvers<SessionEnd>();
-  const host = makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts), dryRun: init.dryRun });
+  const box = new PowerBox(run, parts);
+  const host = makeCallHost(run, channel, { tools: hostParts.tools, decide, box, dryRun: init.dryRun });
   const controls = controlsOf(plan);
   const session = new Session({
     plan,
@@ -244,10 +247,14 @@ function makeRunContext(
 function makeCallHost(
   run: RunContext,
   channel: RecordChannel,
-  { hostParts, box, dryRun }: { readonly hostParts: HostParts; readonly box: PowerBox; readonly dryRun: boolean },
+  { tools: loaders, decide, box, dryRun }: {
+    readonly tools: HostParts["tools"];
+    readonly decide: Gate;
+    readonly box: PowerBox;
+    readonly dryRun: boolean;
+  },
 ): CallHost {
-  const { plan, places } = run;
-  const decide = hostParts.makeGate(plan, places);
+  const { plan } = run;
   const tools = new Map<string, Tool | Promise<Tool>>();
   return {
     budgets: plan.budgets,
@@ -256,7 +263,7 @@ function makeCallHost(
     tool: (name) => {
       const known = tools.get(name);
       if (known !== undefined) return known;
-      const loading = loadTool(hostParts, name).then((tool) => {
+      const loading = loadTool(loaders, name).then((tool) => {
         tools.set(name, tool);
         return tool;
       });
@@ -279,7 +286,7 @@ function makeCallHost(
   };
 }
 
-function loadTool({ tools }: HostParts, name: string): Promise<Tool> {
+function loadTool(tools: HostParts["tools"], name: string): Promise<Tool> {
   const load = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (load === undefined) {
     throw new BugError("bug_no_tool", "Cannot load a tool: the plan grants one that is not there");

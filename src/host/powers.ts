@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Gate } from "../gate/decide.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { BasePower } from "../tool/powers.ts";
 import type { FullPowers, FullResolve, Tool } from "../tool/define.ts";
@@ -13,31 +14,44 @@ import type { Network } from "./network.ts";
 import type { ProgramOptions, Programs } from "./programs.ts";
 import { sleep } from "./retry.ts";
 import type { Source } from "./source.ts";
+import type { Workspace } from "./workspace/workspace.ts";
 
 /** The parts of the host that act on the world; each is loaded only if a granted tool needs it. */
 export interface Parts {
   readonly source: Source | undefined;
   readonly artifacts: Artifacts | undefined;
+  readonly workspace?: Workspace | undefined;
   readonly network: Network | undefined;
   readonly programs?: Programs | undefined;
+}
+
+/** What the parts of the host need beside the run. */
+export interface PartOptions {
+  /** Decides on each file that lies below a folder whose search was allowed. */
+  readonly decide: Gate;
+  readonly caPem?: string | undefined;
+  readonly programs?: ProgramOptions | undefined;
 }
 
 /** Loads the parts that a plan needs. */
 export async function loadParts(
   run: RunContext,
-  { caPem, programs: options }: { readonly caPem?: string | undefined; readonly programs?: ProgramOptions | undefined },
+  { decide, caPem, programs: options }: PartOptions,
 ): Promise<Parts> {
   const { plan } = run;
-  const [source, artifacts, network, programs] = await Promise.all([
+  const [source, artifacts, workspace, network, programs] = await Promise.all([
     needsSource(plan) ? import("./source.ts").then(({ collectSource }) => collectSource(run)) : undefined,
     needsArtifacts(plan) ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run)) : undefined,
+    needsWorkspace(plan)
+      ? import("./workspace/workspace.ts").then(({ openWorkspace }) => openWorkspace(run, decide))
+      : undefined,
     needsNetwork(plan)
       ? import("./network.ts").then(({ makeNetwork }) => makeNetwork(run, caPem === undefined ? {} : { caPem }))
       : undefined,
     options === undefined ? undefined : import("./programs.ts").then(({ makePrograms }) => makePrograms(run, options)),
   ]);
   network?.open();
-  return { source, artifacts, network, programs };
+  return { source, artifacts, workspace, network, programs };
 }
 
 function needsSource(plan: Plan): boolean {
@@ -46,6 +60,10 @@ function needsSource(plan: Plan): boolean {
 
 function needsArtifacts(plan: Plan): boolean {
   return Object.values(plan.tools).some(({ fs }) => fs === "write");
+}
+
+function needsWorkspace(plan: Plan): boolean {
+  return Object.values(plan.tools).some(({ fs }) => fs === "browse" || fs === "edit");
 }
 
 function needsNetwork(plan: Plan): boolean {
@@ -67,11 +85,12 @@ export class PowerBox {
   resolver(tool: Tool): FullResolve {
     const known = this.#resolvers.get(tool.name);
     if (known !== undefined) return known;
-    const { source, artifacts, network, programs } = this.#parts;
+    const { source, artifacts, workspace, network, programs } = this.#parts;
     const { fs, endpoints, process } = tool.authority;
     const made = Object.freeze({
       ...(fs === "read" ? source?.resolve : undefined),
       ...(fs === "write" ? artifacts?.resolve : undefined),
+      ...(fs === "browse" || fs === "edit" ? workspace?.resolver(fs) : undefined),
       ...(endpoints === undefined ? undefined : network?.resolver(tool.name)),
       ...(process === true ? programs?.resolve : undefined),
     }) as unknown as FullResolve;
@@ -81,7 +100,7 @@ export class PowerBox {
 
   /** The powers of one call. */
   powers(tool: Tool, call: CallContext): FullPowers {
-    const { source, artifacts, network, programs } = this.#parts;
+    const { source, artifacts, workspace, network, programs } = this.#parts;
     const { fs, endpoints, process } = tool.authority;
     const base = new BasePowers(this.#run, call);
     if (fs === undefined && endpoints === undefined && process === undefined) return base as unknown as FullPowers;
@@ -89,6 +108,7 @@ export class PowerBox {
       base,
       fs === "read" ? source?.power(call) : undefined,
       fs === "write" ? artifacts?.power(call) : undefined,
+      fs === "browse" || fs === "edit" ? workspace?.power(fs, call) : undefined,
       endpoints === undefined ? undefined : network?.power(call, tool.limits),
       process === true ? programs?.power(call) : undefined,
     ) as unknown as FullPowers;

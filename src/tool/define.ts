@@ -11,8 +11,10 @@ import type { FileAccess } from "../authority/file_access.ts";
 import type { Request } from "../authority/requirement.ts";
 import type {
   BasePower,
+  BrowsePower,
   EditPower,
   ReadPower,
+  ResolveBrowse,
   ResolveEdit,
   ResolveRead,
   ResolveSend,
@@ -86,6 +88,7 @@ export type Exact<T, Shape> = T & { readonly [K in Exclude<keyof T, keyof Shape>
 export type Resolve<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ResolveRead : unknown)
   & (Au extends { fs: "write" } ? ResolveWrite : unknown)
+  & (Au extends { fs: "browse" | "edit" } ? ResolveBrowse : unknown)
   & (Au extends { fs: "edit" } ? ResolveEdit : unknown)
   & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown)
   & (Au extends { process: true } ? ResolveSpawn : unknown);
@@ -95,15 +98,16 @@ export type Powers<Au extends ToolAuthority> =
   & BasePower
   & (Au extends { fs: "read" } ? ReadPower : unknown)
   & (Au extends { fs: "write" } ? WritePower : unknown)
+  & (Au extends { fs: "browse" | "edit" } ? BrowsePower : unknown)
   & (Au extends { fs: "edit" } ? EditPower : unknown)
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
   & (Au extends { process: true } ? SpawnPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
-export type FullResolve = ResolveRead & ResolveWrite & ResolveEdit & ResolveSend & ResolveSpawn;
+export type FullResolve = ResolveRead & ResolveWrite & ResolveBrowse & ResolveEdit & ResolveSend & ResolveSpawn;
 
 /** Every power: what the host implements. */
-export type FullPowers = BasePower & ReadPower & WritePower & EditPower & SendPower & SpawnPower;
+export type FullPowers = BasePower & ReadPower & WritePower & BrowsePower & EditPower & SendPower & SpawnPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {

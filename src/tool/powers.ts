@@ -55,6 +55,138 @@ export interface ArtifactTarget extends Target {
   readonly path: string;
 }
 
+/** A file or folder of the workspace, as it is now. */
+export interface WorkspaceTarget extends Target {
+  /** As agents see it: relative to the project, or `<label>/…` below a root outside of it. */
+  readonly path: string;
+}
+
+/** Which lines of a file are wanted. */
+export interface LineRange {
+  /** First line, from 1; absent: 1. */
+  readonly start?: number | undefined;
+  /** Last line; absent: as many as fit. */
+  readonly end?: number | undefined;
+}
+
+/** Lines of a file, with what the whole file is. All text is untrusted. */
+export interface LinesRead {
+  /** As agents see it. */
+  readonly path: string;
+  /** Size of the whole file. */
+  readonly bytes: number;
+  /** 64 hexadecimal digits over the whole file, however much of it is here. */
+  readonly sha256: string;
+  /** `utf-8`, `utf-8-bom`, `utf-16le` or `utf-16be`, each told by its mark or by the bytes; `binary` gives no lines. */
+  readonly encoding: "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "binary";
+  /** How lines end: `none` where there is no line end. */
+  readonly eol: "lf" | "crlf" | "mixed" | "none";
+  /** Whether the last line ends with a line end. */
+  readonly finalNewline: boolean;
+  /** Lines of the whole file; 0 for an empty file and for a binary one. */
+  readonly totalLines: number;
+  /** Number of the first line in `lines`. */
+  readonly start: number;
+  /** Without their line ends; a long one is cut, and says so. */
+  readonly lines: readonly string[];
+  /** Whether lines of the range are missing because they did not fit. */
+  readonly cut: boolean;
+  /** Lines that were cut in themselves. */
+  readonly clipped: number;
+}
+
+/** Which files a look over the workspace takes in. */
+export interface FileSet {
+  /** Whether names that start with a dot are taken in. */
+  readonly hidden: boolean;
+  /** Whether what ignore files leave out is taken in. */
+  readonly ignored: boolean;
+  /** Whether folders below the targets are entered. */
+  readonly recursive: boolean;
+  /**
+   * Which files are wanted, by their path below the target; where the look starts at no path of its own, by the path
+   * that agents see. Linear in the path.
+   */
+  readonly wants: (path: string) => boolean;
+  /** Whether a wanted file can lie below a folder, so that others need not be entered. */
+  readonly mayHold?: (folder: string) => boolean;
+}
+
+/** Names that a look left out, by reason; never which names. */
+export type SkipCounts = Readonly<Record<string, number>>;
+
+/** Files of the workspace. Names are untrusted text. */
+export interface FilesFound {
+  /** As agents see them, in the order of their text. */
+  readonly files: readonly string[];
+  /** All that there are, those beyond the limit included. */
+  readonly total: number;
+  /** What was left out. */
+  readonly skipped: SkipCounts;
+  /** Whether the whole tree was looked at; otherwise `total` is what was seen. */
+  readonly complete: boolean;
+}
+
+/** Where a pattern stands in a text: offsets in UTF-16 units. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Finds a pattern in the text of a file. Never backtracks: linear in the text. */
+export interface TextMatcher {
+  /**
+   * The matches in a text whose lines end with `\n`, in order; in a pattern of one line, at most one for each line.
+   * `undefined` where this text would take too long. `isAscii` says that no character of it is above U+007F.
+   */
+  find(text: string, isAscii: boolean): Iterable<Span> | undefined;
+}
+
+/** How the files of a workspace are searched. */
+export interface SearchQuery {
+  readonly files: FileSet;
+  readonly matcher: TextMatcher;
+  /** `lines`: matching lines with what stands around them. `counts`: how many there are in each file. `files`: names. */
+  readonly mode: "lines" | "counts" | "files";
+  /** Lines before and behind each match. */
+  readonly context: number;
+  /** Matching lines, or files with the other modes, that come back at most. */
+  readonly limit: number;
+}
+
+/** One line of a file that was found. */
+export interface FoundLine {
+  readonly line: number;
+  /** Without its line end; a long one is cut, and says so. Untrusted. */
+  readonly text: string;
+  /** Whether the pattern is in it, as opposed to beside it. */
+  readonly match: boolean;
+}
+
+/** A file in which a pattern was found. */
+export interface FoundFile {
+  /** As agents see it. */
+  readonly path: string;
+  /** Matching lines of the file. */
+  readonly count: number;
+  /** With the mode `lines`. */
+  readonly lines: readonly FoundLine[];
+}
+
+/** What a search found. */
+export interface SearchFound {
+  /** In the order of their paths. */
+  readonly files: readonly FoundFile[];
+  /** Files that were searched. */
+  readonly searched: number;
+  /** Matching lines in the files that were searched to their end. */
+  readonly matches: number;
+  /** What was left out. */
+  readonly skipped: SkipCounts;
+  /** Whether every file was searched: `false` when the limit was passed or time ran short. */
+  readonly complete: boolean;
+}
+
 /** A file that a call wants to change or create, at its place below a write root. */
 export interface EditTarget extends Target {
   /** As agents see it: relative to the project, or `<label>/…` below a root outside of it. */
@@ -236,6 +368,17 @@ export interface ResolveWrite {
   artifact(path: string): Promise<ArtifactTarget>;
 }
 
+/** Makes paths of the workspace canonical at preparation, by what stands there now. */
+export interface ResolveBrowse {
+  /** Finds a file to read; a path that leads out of the granted roots gives a target that the gate denies. */
+  file(path: string): WorkspaceTarget;
+  /**
+   * Finds a file or folder to look below; without `path`, every granted root. A folder that only holds granted roots
+   * stands for those.
+   */
+  trees(path?: string): readonly WorkspaceTarget[];
+}
+
 /** Makes the name of a file that is to be changed or created canonical at preparation. */
 export interface ResolveEdit {
   /** Finds its place below a write root; a path that leads elsewhere, or through a link, gives a target that the gate denies. */
@@ -256,6 +399,21 @@ export interface ReadPower {
   list(targets: readonly Target[]): readonly SourceEntry[];
   /** Reads one collected file as text. @throws {DenialError} `content_changed`, `binary_refused` … when the file is no longer what was collected. */
   read(target: SourceTarget): Promise<SourceText>;
+}
+
+/** Looks at the workspace as it is now. */
+export interface BrowsePower {
+  /**
+   * Reads lines of one file, whatever its size, and remembers its digest for later writes.
+   *
+   * @throws {ToolError} `file_not_found`, `not_a_file` or `file_unreadable`. @throws {DenialError} `content_changed`,
+   * if another file took its place meanwhile.
+   */
+  readLines(target: WorkspaceTarget, range: LineRange): Promise<LinesRead>;
+  /** Finds files by name; at most `limit` come back. @throws {ToolError} `not_found`, if a target is gone. */
+  findFiles(targets: readonly WorkspaceTarget[], files: FileSet, limit: number): Promise<FilesFound>;
+  /** Searches the text of files. @throws {ToolError} `not_found`, if a target is gone. */
+  searchFiles(targets: readonly WorkspaceTarget[], query: SearchQuery): Promise<SearchFound>;
 }
 
 /** Writes new files. */

@@ -21,13 +21,26 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
         throw new Error("no endpoint in this test");
       };
       const command = (): Promise<CommandTarget> => Promise.reject(new Error("no program in this test"));
-      const prepared = await tool.prepare(args, { ...source.resolve, ...artifacts.resolve, endpoint, command });
+      const unused = (): never => {
+        throw new Error("no workspace in this test");
+      };
+      const browse = { file: unused, trees: unused };
+      const prepared = await tool.prepare(args, {
+        ...source.resolve,
+        ...artifacts.resolve,
+        ...browse,
+        endpoint,
+        command,
+      });
       const refused = prepared.request.requirements.find((requirement) => requirement.refusal !== undefined);
       if (refused?.refusal !== undefined) return { outcome: "denied", code: refused.refusal };
       const call = makeCall(tool.name, prepared.targets);
       const result = await tool.invoke(prepared, {
         ...source.power(call),
         ...artifacts.power(call),
+        readLines: unused,
+        findFiles: unused,
+        searchFiles: unused,
         signal: call.signal,
         now: run.now,
         sleep: () => Promise.resolve(),
