@@ -49,6 +49,8 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  /** The place of a call among those that touch the same files; `undefined`: it is in nobody's way. */
+  turn?(tool: string): CallTurn | undefined;
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
   /** What the log keeps of a value. `bytes` bounds its size as JSON text; `printed` is that text, where it is at hand. */
@@ -62,6 +64,16 @@ export interface CallHost {
   now(): number;
   readonly deadlines: Deadlines;
   readonly totals: Totals;
+}
+
+/** The place of one call in line. */
+export interface CallTurn {
+  /** Says what the call touches. */
+  claim(requirements: readonly Requirement[]): void;
+  /** Acts when no call before it is in the way. @throws The reason of `signal`, if that is aborted first. */
+  run(act: () => unknown, signal: () => AbortSignal): unknown;
+  /** The call has its outcome. */
+  end(): void;
 }
 
 /** What the calls of a run have used so far. */
@@ -91,18 +103,27 @@ class Ended extends Error {
  */
 export async function call(host: CallHost, callId: string, input: CallInput): Promise<Outcome> {
   const ids = { call_id: callId, tool: input.name };
+  // Before anything is waited for: the line is in the order of the calls.
+  const turn = host.turn?.(input.name);
   try {
-    const text = await run(host, callId, input);
+    const text = await run(host, callId, input, turn);
     return { kind: "result", text };
   } catch (error) {
     if (!(error instanceof Ended)) throw error;
     const { type, ...fields } = error.body;
     host.record({ type, ...ids, ...fields });
     return error.outcome;
+  } finally {
+    turn?.end();
   }
 }
 
-async function run(host: CallHost, callId: string, input: CallInput): Promise<string> {
+async function run(
+  host: CallHost,
+  callId: string,
+  input: CallInput,
+  turn: CallTurn | undefined,
+): Promise<string> {
   const { name } = input;
   countAttempt(host, input);
   const timeoutMs = host.timeoutMs(name);
@@ -113,6 +134,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const tool = loaded instanceof Promise ? await loaded : loaded;
   const made = prepare(tool, args, host.resolver(tool));
   const prepared = made instanceof Promise ? await made : made;
+  turn?.claim(prepared.request.requirements);
   const rules = gate(host, tool, prepared);
   if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
 
@@ -149,7 +171,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   if (mustAwaitRecord(tool.effect)) host.recordAndWait(body);
   else host.record(body);
 
-  const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes, late });
+  const value = await invoke({ host, tool, prepared, context, controller, turn, timeoutMs, notes, late });
   const text = copyOut(tool, value);
   const bytes = utf8Length(text);
   const over = overResult(host, bytes);
@@ -256,6 +278,7 @@ interface Invocation {
   readonly prepared: Prepared;
   readonly context: CallContext;
   readonly controller: LazyAbort;
+  readonly turn: CallTurn | undefined;
   readonly timeoutMs: number;
   readonly notes: JsonObject;
   /** Further fields of a `tool_timeout`. */
@@ -263,7 +286,7 @@ interface Invocation {
 }
 
 async function invoke(
-  { host, tool, prepared, context, controller, timeoutMs, notes, late: lateNotes }: Invocation,
+  { host, tool, prepared, context, controller, turn, timeoutMs, notes, late: lateNotes }: Invocation,
 ): Promise<unknown> {
   const started = host.now();
   const late = Promise.withResolvers<never>();
@@ -281,7 +304,8 @@ async function invoke(
     controller.abort(message);
   });
   try {
-    const value = tool.invoke(prepared, host.powers(tool, context));
+    const act = (): unknown => tool.invoke(prepared, host.powers(tool, context));
+    const value = turn === undefined ? act() : turn.run(act, () => controller.signal);
     return value instanceof Promise ? await Promise.race([value, late.promise]) : value;
   } catch (error) {
     throw classify(tool.name, error, { duration_ms: host.now() - started, ...notes });

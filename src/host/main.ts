@@ -273,6 +273,7 @@ function makeCallHost(
     resolver: (tool) => box.resolver(tool),
     powers: (tool, call) => box.powers(tool, call),
     decide,
+    turn: (name) => box.turn(name),
     note: (tool) => run.credentials.note(tool),
     audit: (value, mode, { bytes, printed }) => {
       const bounded = mode === "keep" && bytes > MAX_KEPT_BYTES ? boundedMode(value) : mode;

@@ -4,8 +4,8 @@
  * @module
  */
 import type { DenialCode } from "../../authority/denial_codes.ts";
+import type { FileAccess } from "../../authority/file_access.ts";
 import { agentPathProblem } from "../../authority/agent_path.ts";
-import { isNamed } from "../../authority/names.ts";
 import { isInside, parentOf, relativeTo, resolvePath } from "../../authority/path.ts";
 import type { Requirement } from "../../authority/requirement.ts";
 import { ToolError, TwokeyError } from "../../errors.ts";
@@ -19,6 +19,7 @@ import { sweepFolder, TEMP_MAX_AGE_MS, tempName } from "../temp_files.ts";
 import type { WrittenBytes } from "../written_bytes.ts";
 import { type HeldFolder, holdFolder } from "./folder_lock.ts";
 import type { Observations } from "./observations.ts";
+import { Permits, type Turn } from "./permits.ts";
 import { type Ground, lexicalPath, makeGround, showPath } from "./place.ts";
 import { type CurrentFile, publish, PublishError, type PublishRefusal, readCurrent, syncParents } from "./publish.ts";
 
@@ -43,6 +44,8 @@ export interface Changes {
   readonly resolve: ResolveEdit;
   /** The power to change files for one call. */
   power(call: CallContext): EditPower;
+  /** Puts the calls of a run in line; a tool that touches no file as it is now needs no place in it. */
+  turn(access: FileAccess | undefined): Turn | undefined;
 }
 
 /** A write root as this run uses it. */
@@ -50,8 +53,6 @@ interface Root {
   /** Absolute; a link nowhere in it, or every use is refused. */
   readonly path: string;
   readonly isProtected: PlaceMatcher;
-  /** Names of secrets: what must not be read must not be made up either. */
-  readonly isSecret: PlaceMatcher;
 }
 
 /** A file that is to be changed. */
@@ -78,10 +79,6 @@ export function openChanges(context: ChangeContext): Changes {
     return {
       path,
       isProtected: makePlaceMatcher(plan.fs.protected, places, { below: path, followPlaces: true }),
-      isSecret: makePlaceMatcher(plan.fs.secret, places, {
-        below: path,
-        isExempt: (relative) => isSpelledOut(context.run, joinPath(path, relative)),
-      }),
     };
   });
   const changing: Changing = {
@@ -93,7 +90,9 @@ export function openChanges(context: ChangeContext): Changes {
   };
   const names = { left: MAX_SWEPT_AT_START };
   for (const { path } of roots) sweepFolder(path, { before: Date.now() - TEMP_MAX_AGE_MS, names });
+  const permits = new Permits();
   return Object.freeze({
+    turn: (access: FileAccess | undefined) => access === undefined || access === "read" ? undefined : permits.open(),
     resolve: Object.freeze({
       fileToChange: (path: string) => resolveTarget(changing, path),
       sameFileToRead: (target: EditTarget) => readTarget(target),
@@ -105,14 +104,6 @@ export function openChanges(context: ChangeContext): Changes {
         make: (before: Uint8Array<ArrayBuffer> | undefined) => Made<T>,
       ) => change(changing, call, { target, options, make }),
     }),
-  });
-}
-
-/** Whether a read root of the policy names that very path. */
-function isSpelledOut({ plan, places }: RunContext, path: string): boolean {
-  return plan.fs.read.some(({ root, include }) => {
-    const folder = absolute(root, places);
-    return isInside(folder, path) && isNamed(include, relativeTo(folder, path));
   });
 }
 
@@ -180,7 +171,6 @@ function refusalAt({ root, path }: Place): DenialCode | undefined {
   const segments = artifactSegments(relativeTo(root.path, path));
   if (segments === undefined) return "artifact_path_not_admitted";
   if (root.isProtected(path)) return "protected_path";
-  if (root.isSecret(path)) return "secret_name";
   let deepest = root.path;
   for (const [index, segment] of ["", ...segments].entries()) {
     const at = joinPath(deepest, segment);

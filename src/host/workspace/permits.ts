@@ -49,7 +49,7 @@ export class Turn {
   /** Says what the call touches; what is no path is in nobody's way. */
   claim(requirements: readonly Requirement[]): void {
     this.#claims = requirements.filter(({ kind }) => kind === "filesystem.read" || kind === "filesystem.write").map(
-      ({ kind, target }) => ({ path: foldPath(target), writes: kind === "filesystem.write" }),
+      ({ kind, target }) => ({ path: foldPath(withoutSlash(target)), writes: kind === "filesystem.write" }),
     );
     this.#wakeLine();
   }
@@ -87,7 +87,8 @@ export class Turn {
   }
 
   #blocks(later: Turn): boolean {
-    const { [0]: mine, [1]: theirs } = [this.#claims, later.#claims ?? []];
+    const mine = this.#claims;
+    const theirs = later.#claims ?? [];
     if (mine === undefined) return true;
     return mine.some((a) =>
       theirs.some((b) => (a.writes || b.writes) && (isInside(a.path, b.path) || isInside(b.path, a.path)))
@@ -120,4 +121,9 @@ export class Turn {
   #wakeLine(): void {
     for (const turn of [...this.#line]) turn.#wake?.();
   }
+}
+
+/** A slash at the end says that all below is meant, which is true of every claim. */
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
