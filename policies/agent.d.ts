@@ -55,6 +55,64 @@ declare function close(): boolean;
 
 /** Arguments and results of the tools, by name. */
 interface AgentTools {
+  readonly "EditFile": {
+    readonly args: {
+      /** Path of the file: relative to the project, or absolute. */
+      readonly path: string;
+      /** Text that is replaced; must be in the file exactly once. A line feed matches every kind of line end. */
+      readonly old?: string;
+      /** What takes its place; line feeds become line ends as the file has them. */
+      readonly new?: string;
+      /** Replaces every occurrence; default: false. */
+      readonly replace_all?: boolean;
+      /** Several edits at once, in the place of old and new; each is looked for in the file as it was read. */
+      readonly edits?: readonly {
+        /** Text that is replaced; must be in the file exactly once. A line feed matches every kind of line end. */
+        readonly old: string;
+        /** What takes its place; line feeds become line ends as the file has them. */
+        readonly new: string;
+        /** Replaces every occurrence; default: false. */
+        readonly replace_all?: boolean;
+      }[];
+      /** SHA-256 of the file that is edited, where it was not read in this run. */
+      readonly expected_sha256?: string;
+      /** Shows the diff and changes nothing; default: false. */
+      readonly dry_run?: boolean;
+    };
+    readonly result: {
+      readonly path: string;
+      readonly changed: boolean;
+      readonly dry_run: boolean;
+      readonly replacements: number;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly sha256_before: string;
+      readonly eol: "lf" | "crlf" | "mixed" | "none";
+      readonly diff: string;
+      readonly diff_truncated: boolean;
+      readonly trust: "untrusted";
+      readonly text: string;
+    };
+  };
+  readonly "WriteFile": {
+    readonly args: {
+      /** Path of the file: relative to the project, or absolute. */
+      readonly path: string;
+      /** The whole text; written as UTF-8, its line ends as they are. */
+      readonly content: string;
+      /** SHA-256 of the file that is replaced, where it was not read in this run. */
+      readonly expected_sha256?: string;
+    };
+    readonly result: {
+      readonly path: string;
+      readonly created: boolean;
+      readonly changed: boolean;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly sha256_before: string | null;
+      readonly text: string;
+    };
+  };
   readonly "echo": {
     readonly args: JsonObject;
     readonly result: JsonObject;
@@ -410,6 +468,32 @@ interface AgentTools {
     };
   };
 }
+
+/**
+ * Replaces exact texts in a file that was read, all of them or none.
+ *
+ * Mind: creates no file.
+ * Mind: applies nothing that only looks like the text.
+ * Mind: keeps no extended attributes and no access lists.
+ * Mind: cannot see a change that another program makes at the very moment of the replacement.
+ * Mind: follows no link, also none that stays inside the root.
+ */
+declare function callTool(
+  name: "EditFile",
+  args: AgentTools["EditFile"]["args"],
+): Promise<AgentTools["EditFile"]["result"]>;
+
+/**
+ * Creates a text file, or replaces one that was read, as a whole.
+ *
+ * Mind: keeps no extended attributes and no access lists.
+ * Mind: cannot see a change that another program makes at the very moment of the replacement.
+ * Mind: follows no link, also none that stays inside the root.
+ */
+declare function callTool(
+  name: "WriteFile",
+  args: AgentTools["WriteFile"]["args"],
+): Promise<AgentTools["WriteFile"]["result"]>;
 
 /**
  * Returns its arguments as they crossed the membrane.

@@ -17,6 +17,7 @@ import { mustAwaitRecord } from "../tool/define.ts";
 import type { AuditMode } from "../tool/define.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
+import type { Turn } from "./workspace/permits.ts";
 
 /** What became of a call. */
 export type Outcome =
@@ -50,7 +51,7 @@ export interface CallHost {
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
   /** The place of a call among those that touch the same files; `undefined`: it is in nobody's way. */
-  turn?(tool: string): CallTurn | undefined;
+  turn?(tool: string): Turn | undefined;
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
   /** What the log keeps of a value. `bytes` bounds its size as JSON text; `printed` is that text, where it is at hand. */
@@ -64,16 +65,6 @@ export interface CallHost {
   now(): number;
   readonly deadlines: Deadlines;
   readonly totals: Totals;
-}
-
-/** The place of one call in line. */
-export interface CallTurn {
-  /** Says what the call touches. */
-  claim(requirements: readonly Requirement[]): void;
-  /** Acts when no call before it is in the way. @throws The reason of `signal`, if that is aborted first. */
-  run(act: () => unknown, signal: () => AbortSignal): unknown;
-  /** The call has its outcome. */
-  end(): void;
 }
 
 /** What the calls of a run have used so far. */
@@ -122,7 +113,7 @@ async function run(
   host: CallHost,
   callId: string,
   input: CallInput,
-  turn: CallTurn | undefined,
+  turn: Turn | undefined,
 ): Promise<string> {
   const { name } = input;
   countAttempt(host, input);
@@ -278,7 +269,7 @@ interface Invocation {
   readonly prepared: Prepared;
   readonly context: CallContext;
   readonly controller: LazyAbort;
-  readonly turn: CallTurn | undefined;
+  readonly turn: Turn | undefined;
   readonly timeoutMs: number;
   readonly notes: JsonObject;
   /** Further fields of a `tool_timeout`. */

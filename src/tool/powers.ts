@@ -427,7 +427,7 @@ export interface EditPower {
   /**
    * Gives a file the content that `make` makes of the one it has (`undefined`: there is none), in full or not at all. The
    * file must be what the agent knows: what it was shown in full, or what `expectedSha256` says. Afterwards it knows the
-   * new content.
+   * new content. `limit` is how many bytes the new content may have.
    *
    * @throws {ToolError} `not_read`, `stale`, `not_found`, `not_a_file`, `not_replaceable`, `too_large`, `write_failed`,
    * `lock_unavailable`. @throws {DenialError} `symlink_refused`, `hard_link_refused` … if the place is no longer what it
@@ -436,7 +436,7 @@ export interface EditPower {
   change<T>(
     target: EditTarget,
     options: ChangeOptions,
-    make: (before: Uint8Array<ArrayBuffer> | undefined) => Made<T>,
+    make: (before: Uint8Array<ArrayBuffer> | undefined, limit: number) => Made<T>,
   ): Promise<Changed<T>>;
 }
 

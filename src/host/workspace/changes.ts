@@ -6,7 +6,7 @@
 import type { DenialCode } from "../../authority/denial_codes.ts";
 import type { FileAccess } from "../../authority/file_access.ts";
 import { agentPathProblem } from "../../authority/agent_path.ts";
-import { isInside, parentOf, relativeTo, resolvePath } from "../../authority/path.ts";
+import { isInside, parentOf, relativeTo } from "../../authority/path.ts";
 import type { Requirement } from "../../authority/requirement.ts";
 import { ToolError, TwokeyError } from "../../errors.ts";
 import { absolute } from "../../plan/plan.ts";
@@ -101,7 +101,7 @@ export function openChanges(context: ChangeContext): Changes {
       change: <T>(
         target: EditTarget,
         options: ChangeOptions,
-        make: (before: Uint8Array<ArrayBuffer> | undefined) => Made<T>,
+        make: (before: Uint8Array<ArrayBuffer> | undefined, limit: number) => Made<T>,
       ) => change(changing, call, { target, options, make }),
     }),
   });
@@ -112,7 +112,7 @@ function resolveTarget(changing: Changing, name: string): EditTarget {
   const path = agentPathProblem(name) === null ? lexicalPath(ground, name) : undefined;
   if (path === undefined) {
     const shown = printable(name);
-    return targetOf(shown, resolvePath(ground.project, `./${shown}`), refusalWithoutPlace(changing));
+    return targetOf(shown, joinPath(ground.project, shown), refusalWithoutPlace(changing));
   }
   const shown = showPath(ground, path);
   const root = innermost(roots, path);
@@ -188,7 +188,7 @@ function refusalAt({ root, path }: Place): DenialCode | undefined {
 interface Wish<T> {
   readonly target: EditTarget;
   readonly options: ChangeOptions;
-  make(before: Uint8Array<ArrayBuffer> | undefined): Made<T>;
+  make(before: Uint8Array<ArrayBuffer> | undefined, limit: number): Made<T>;
 }
 
 async function change<T>(changing: Changing, call: CallContext, wish: Wish<T>): Promise<Changed<T>> {
@@ -228,7 +228,11 @@ async function changeHeld<T>(changing: Changing, call: CallContext, wish: Placed
   if (folder === undefined) throw deny(call, "symlink_refused");
   sweepOnce(changing, folderPath);
   const before = await readExpected(changing, call, wish);
-  const { bytes, describe } = wish.make(before?.bytes);
+  const limit = changing.run.plan.budgets.editFileBytes;
+  const { bytes, describe } = wish.make(before?.bytes, limit);
+  if (bytes.length > limit) {
+    throw fail(wish, "too_large", `it would have ${bytes.length} bytes, the budget editFileBytes is ${limit}`);
+  }
   const isSame = before !== undefined && sameBytes(before.bytes, bytes);
   const writes = !isSame && !wish.options.dryRun;
   const [sha256, description] = await Promise.all([

@@ -13,9 +13,6 @@ const MAX_EDITS = 100;
 /** UTF-16 units of the diff in a result, at most. */
 const MAX_DIFF_UNITS = 32 * 1024;
 
-/** Most bytes of a file that is edited, before and after; the policy's `editFileBytes` is asked as well. */
-const MAX_BYTES = 256 * 1024 * 1024;
-
 const OLD = v.pipe(
   v.string(),
   v.minLength(1),
@@ -132,9 +129,9 @@ export const editFile = defineTool({
   },
   async invoke({ target, edits, isList, options }, { change, note }) {
     const { path } = target;
-    const done = await change(target, options, (before = new Uint8Array()) => {
+    const done = await change(target, options, (before = new Uint8Array(), limit) => {
       if (isUtf16(before)) throw failed(path, "not_utf8", "it is UTF-16 by its mark, and only UTF-8 can be edited");
-      const applied = applyEdits(before, edits, { limit: MAX_BYTES });
+      const applied = applyEdits(before, edits, { limit });
       if (applied.kind !== "done") throw explain(path, applied, { before, edits, isList });
       const { bytes: after, spans } = applied;
       return {
