@@ -167,6 +167,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "tests/launch/prebuilt_test.ts": ["src/launch/prebuild.ts"],
   "tests/cli/replay_test.ts": ["src/cli/run_log.ts"],
+  "tests/host/call_test.ts": ["src/host/lazy_abort.ts"],
   "tests/membrane/copy_test.ts": ["src/json.ts"],
   "tests/launch/esbuild_service_test.ts": ["src/launch/esbuild_packet.ts"],
   "tests/launch/bundle_test.ts": ["src/launch/agent_bundle.ts", "src/launch/bundle_cache.ts"],
@@ -207,6 +208,14 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/plan/fixtures_test.ts": ["src/plan/raw_reply.ts", "src/tools/supply_chain/npm_registry.ts"],
   "tests/escape/key_table_test.ts": ["src/host/attest.ts"],
   "tests/host/network_test.ts": ["src/host/send_scope.ts"],
+  "tests/host/models_test.ts": ["src/authority/model_providers.ts", "src/host/model_exchange.ts"],
+  "tests/host/openai_responses_test.ts": ["src/host/model_provider.ts"],
+  "tests/e2e/models_test.ts": ["src/host/model_records.ts", "src/tools/model/call.ts"],
+  "tests/policy/check_model_test.ts": [
+    "src/plan/model_plan.ts",
+    "src/policy/model_flags.ts",
+    "src/policy/model_schema.ts",
+  ],
   "tests/tools/github/reader_test.ts": [
     "src/tools/github/check_runs_list.ts",
     "src/tools/github/commit_read.ts",

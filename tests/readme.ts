@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { rootsNeeded } from "../src/authority/file_access.ts";
 import { DENIAL_CODES } from "../src/authority/denial_codes.ts";
 import { describeKeys, KEY_TABLE } from "../src/authority/keys.ts";
 import type { RecordType } from "../src/audit/record.ts";
@@ -105,14 +106,16 @@ function toolsTable(manifests: readonly ToolManifest[]): string {
   );
 }
 
-function needs({ fs, endpoints = {}, service, credential }: ToolManifest["authority"]): string {
+function needs({ fs, endpoints = {}, model, service, credential }: ToolManifest["authority"]): string {
   const places = [
-    ...(fs === undefined ? [] : [tick(`fs.${fs}`)]),
+    ...rootsNeeded(fs).map((need) => tick(`fs.${need}`)),
     ...(service === undefined ? [] : [tick(`${service}.repos`)]),
+    ...(model === undefined ? [] : [tick("model")]),
     ...(credential?.optional === false ? [tick("secrets")] : []),
   ];
-  const requests = Object.values(endpoints).map(({ method, url }) => tick(`${method} ${url}`));
-  return [...places, ...requests].join(", ") || "nothing";
+  const requests = Object.values(model ?? endpoints).map(({ method, url }) => tick(`${method} ${url}`));
+  const reached = model === undefined ? requests : [requests.join(" or ")];
+  return [...places, ...reached].join(", ") || "nothing";
 }
 
 function sentence(text: string): string {

@@ -26,6 +26,8 @@ export const DENIAL_CODES = Object.freeze({
   hard_link_refused: "the file has a further name (a hard link), which would keep the old content",
   endpoint_not_granted: "the endpoint is not one of this tool's",
   repository_not_granted: "the repository is not one that the policy names",
+  model_not_admitted: "the model is not one that the policy names",
+  model_fixture_response_not_found: "no recorded answer has this id and model",
   process_command_not_admitted: "the policy names no such command",
   process_args_not_admitted: "the grammar of the command does not admit these arguments",
   process_cwd_not_admitted: "the folder is not one that the policy lets programs start in",

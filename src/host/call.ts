@@ -17,6 +17,7 @@ import { mustAwaitRecord } from "../tool/define.ts";
 import type { AuditMode } from "../tool/define.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { LazyAbort } from "./lazy_abort.ts";
 import type { Turn } from "./workspace/permits.ts";
 
 /** What became of a call. */
@@ -52,6 +53,8 @@ export interface CallHost {
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
   /** The place of a call among those that touch the same files; `undefined`: it is in nobody's way. */
   turn?(tool: string): Turn | undefined;
+  /** What the log keeps of a tool's arguments and results, where the plan says otherwise than the tool. */
+  auditOf?(tool: Tool): Tool["audit"];
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
   /** What the log keeps of a value. `bytes` bounds its size as JSON text; `printed` is that text, where it is at hand. */
@@ -170,7 +173,7 @@ async function run(
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
-  const shownResult = host.audit(value as Json, tool.audit.result, { bytes, printed: text });
+  const shownResult = host.audit(value as Json, auditOf(host, tool).result, { bytes, printed: text });
   host.record({
     type: "tool_result",
     call_id: callId,
@@ -329,8 +332,12 @@ interface KnownArgs {
   readonly bytes: number;
 }
 
-function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): JsonObject | Promise<JsonObject> {
-  const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
+function auditOf(host: CallHost, tool: Tool): Tool["audit"] {
+  return host.auditOf?.(tool) ?? tool.audit;
+}
+
+function auditArgs(host: CallHost, tool: Tool, { args, bytes }: KnownArgs): JsonObject | Promise<JsonObject> {
+  const modes: Readonly<Record<string, AuditMode | undefined>> = auditOf(host, tool).args;
   const entries = Object.entries(args).map(([key, value]) => {
     const mode = (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop";
     return [key, host.audit(value, mode, { bytes })] as const;
@@ -384,23 +391,4 @@ function failed(code: string, message: string, fields: JsonObject = {}): Ended {
 
 function shown({ kind, target }: Requirement): JsonObject {
   return { kind, target };
-}
-
-/** An abort controller that exists only if somebody asks for its signal. */
-class LazyAbort {
-  #controller: AbortController | undefined;
-  #reason: string | undefined;
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#reason !== undefined) this.#controller.abort(new Error(this.#reason));
-    }
-    return this.#controller.signal;
-  }
-
-  abort(reason: string): void {
-    this.#reason = reason;
-    this.#controller?.abort(new Error(reason));
-  }
 }
