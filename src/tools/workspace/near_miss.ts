@@ -87,24 +87,25 @@ function matchFolded(lines: readonly string[], wanted: readonly string[], fold: 
 
 /** Where most lines of the text stand in the same order. */
 function partlyEqual(lines: readonly string[], wanted: readonly string[]): Near[] {
+  const squeezed = wanted.map(squeeze);
   const places = new Map<string, number[]>();
-  for (const want of wanted.map(squeeze)) if (want.length > 2) places.set(want, []);
+  for (const want of squeezed) if (want.length > 2) places.set(want, []);
   for (const [at, line] of lines.entries()) {
     const known = places.get(squeeze(line));
     if (known !== undefined && known.length < MAX_PLACES) known.push(at);
   }
   const votes = new Map<number, number>();
-  for (const [index, want] of wanted.map(squeeze).entries()) {
+  for (const [index, want] of squeezed.entries()) {
     for (const at of places.get(want) ?? []) votes.set(at - index, (votes.get(at - index) ?? 0) + 1);
   }
-  const best = [...votes].filter(([start]) => start >= 0).toSorted((a, b) => b[1] - a[1] || a[0] - b[0]);
-  return best.filter(([, equal]) => 2 * equal >= wanted.length).slice(0, MAX_NEAR).map(([start, equal]) => {
-    const differs = wanted.findIndex((want, index) => squeeze(lines[start + index] ?? "") !== squeeze(want));
-    return {
-      line: start + 1,
-      endLine: start + wanted.length,
-      difference: `${equal} of ${wanted.length} lines are equal, line ${start + 1 + differs} is not`,
-    };
+  const starts = [...votes].filter(([start]) => start >= 0).toSorted((a, b) => b[1] - a[1] || a[0] - b[0]);
+  return starts.slice(0, MAX_NEAR).flatMap(([start]) => {
+    const differing = squeezed.flatMap((want, index) => want === squeeze(lines[start + index] ?? "") ? [] : [index]);
+    const [first] = differing;
+    const equal = wanted.length - differing.length;
+    if (first === undefined || 2 * equal < wanted.length) return [];
+    const difference = `${equal} of ${wanted.length} lines are equal, line ${start + 1 + first} is not`;
+    return [{ line: start + 1, endLine: start + wanted.length, difference }];
   });
 }
 
