@@ -94,6 +94,99 @@ interface AgentTools {
       readonly text: string;
     };
   };
+  readonly "Glob": {
+    readonly args: {
+      /** Pattern over the path below root: *, ?, **, [a-z], {a,b}. */
+      readonly pattern: string;
+      /** Folder to look below. */
+      readonly root?: string;
+      /** Also names that start with a dot. */
+      readonly hidden?: boolean;
+      /** Also what ignore files leave out. */
+      readonly ignored?: boolean;
+      /** Most files; 500 without. */
+      readonly limit?: number;
+    };
+    readonly result: {
+      readonly trust: "untrusted";
+      readonly text: string;
+      readonly files: readonly string[];
+      readonly total: number;
+      readonly skipped: Readonly<Record<string, number>>;
+      readonly complete: boolean;
+    };
+  };
+  readonly "Grep": {
+    readonly args: {
+      /** Regular expression of RE2 syntax. */
+      readonly pattern: string;
+      /** File, or folder to search. */
+      readonly path?: string;
+      /** Whether folders below are searched; true without. */
+      readonly recursive?: boolean;
+      /** Whether letter case counts for nothing. */
+      readonly ignore_case?: boolean;
+      /** Lines around each match. */
+      readonly context_lines?: number;
+      /** Both hidden and ignored. */
+      readonly include_all?: boolean;
+      /** Pattern over paths: which files to search. */
+      readonly include?: string;
+      /** What comes back; lines without. */
+      readonly mode?: "lines" | "counts" | "files";
+      /** Whether a match may span lines. */
+      readonly multiline?: boolean;
+      /** Also names that start with a dot. */
+      readonly hidden?: boolean;
+      /** Also what ignore files leave out. */
+      readonly ignored?: boolean;
+      /** Most matching lines, or files; 200 without. */
+      readonly limit?: number;
+    };
+    readonly result: {
+      readonly trust: "untrusted";
+      readonly text: string;
+      readonly files: readonly {
+        readonly path: string;
+        readonly count: number;
+        readonly lines: readonly {
+          readonly line: number;
+          readonly text: string;
+          readonly match: boolean;
+        }[];
+      }[];
+      readonly matches: number;
+      readonly searched: number;
+      readonly skipped: Readonly<Record<string, number>>;
+      readonly complete: boolean;
+    };
+  };
+  readonly "ReadFile": {
+    readonly args: {
+      /** Path relative to the project, or absolute inside it. */
+      readonly path: string;
+      /** First line, from 1. */
+      readonly start_line?: number;
+      /** Last line; as many as fit without it. */
+      readonly end_line?: number;
+    };
+    readonly result: {
+      readonly trust: "untrusted";
+      readonly text: string;
+      readonly path: string;
+      readonly content: string;
+      readonly start_line: number;
+      readonly end_line: number;
+      readonly next_line: number | null;
+      readonly total_lines: number;
+      readonly cut_lines: number;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly encoding: "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "unknown" | "binary";
+      readonly eol: "lf" | "crlf" | "mixed" | "none";
+      readonly final_newline: boolean;
+    };
+  };
   readonly "WriteFile": {
     readonly args: {
       /** Path of the file: relative to the project, or absolute. */
@@ -493,6 +586,38 @@ declare function callTool(
   name: "EditFile",
   args: AgentTools["EditFile"]["args"],
 ): Promise<AgentTools["EditFile"]["result"]>;
+
+/**
+ * Finds files by a pattern over their paths, as they are now.
+ *
+ * Mind: lists no folder and no link.
+ */
+declare function callTool(
+  name: "Glob",
+  args: AgentTools["Glob"]["args"],
+): Promise<AgentTools["Glob"]["result"]>;
+
+/**
+ * Searches the text of files with a regular expression that cannot backtrack.
+ *
+ * Mind: knows no lookaround and no back-reference.
+ * Mind: searches no link, no binary file and no archive.
+ */
+declare function callTool(
+  name: "Grep",
+  args: AgentTools["Grep"]["args"],
+): Promise<AgentTools["Grep"]["result"]>;
+
+/**
+ * Reads numbered lines of a file, as it is now.
+ *
+ * Mind: shows no binary file.
+ * Mind: a file that an ignore file leaves out is read when it is named.
+ */
+declare function callTool(
+  name: "ReadFile",
+  args: AgentTools["ReadFile"]["args"],
+): Promise<AgentTools["ReadFile"]["result"]>;
 
 /**
  * Creates a text file, or replaces one that was read, as a whole.

@@ -58,3 +58,18 @@ export async function loadFastSha256(): Promise<Sha256> {
   const { hash } = await import("node:crypto");
   return (data) => hash("sha256", data, "hex");
 }
+
+/** SHA-256 over bytes that come in pieces, for what is too large to hold. */
+export class StreamSha256 {
+  readonly #state = sha256.create();
+
+  /** Adds bytes. */
+  update(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#state.update(bytes);
+  }
+
+  /** 64 lower-case hexadecimal digits over everything that was added; the end. */
+  digest(): string {
+    return this.#state.digest().toHex();
+  }
+}

@@ -7,6 +7,15 @@ import { key1, type Key1Options } from "./key1.ts";
 import type { Places, Plan } from "./plan.ts";
 
 /**
+ * A regular expression that goes back too often is finished by V8's linear engine, and code can ask, with the flag `l`,
+ * whether that engine can run one.
+ */
+const LINEAR_ENGINE = [
+  "--enable-experimental-regexp-engine-on-excessive-backtracks",
+  "--enable-experimental-regexp-engine",
+];
+
+/**
  * The flags of `deno run` for the host, without the module. Nothing granted of a kind means no allow flag of that kind;
  * a bare deny would lose to a scoped allow, so a deny always names what it denies.
  *
@@ -32,7 +41,7 @@ export function hostFlags(plan: Plan, places: Places, options: Key1Options = {})
     ...flag("--allow-net", permissions.net),
     ...flag("--deny-net", permissions.denyNet),
     ...flag("--allow-run", permissions.run),
-    `--v8-flags=--max-old-space-size=${plan.budgets.heapMb},--enable-experimental-regexp-engine-on-excessive-backtracks`,
+    `--v8-flags=--max-old-space-size=${plan.budgets.heapMb},${LINEAR_ENGINE.join(",")}`,
   ];
 }
 

@@ -77,8 +77,11 @@ export interface LinesRead {
   readonly bytes: number;
   /** 64 hexadecimal digits over the whole file, however much of it is here. */
   readonly sha256: string;
-  /** `utf-8`, `utf-8-bom`, `utf-16le` or `utf-16be`, each told by its mark or by the bytes; `binary` gives no lines. */
-  readonly encoding: "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "binary";
+  /**
+   * Told by a mark at the start, or by the bytes. `unknown`: no NUL is in it, but it is not UTF-8; what could not be read
+   * shows as U+FFFD. `binary` gives no lines.
+   */
+  readonly encoding: "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "unknown" | "binary";
   /** How lines end: `none` where there is no line end. */
   readonly eol: "lf" | "crlf" | "mixed" | "none";
   /** Whether the last line ends with a line end. */
@@ -199,7 +202,9 @@ export interface ChangeOptions {
   readonly verb: "write" | "edit";
   /** The same file for reading, where the tool shows what is in it. */
   readonly read?: Target;
-  /** SHA-256 of the file as the agent knows it; absent: what it was last shown in full. */
+  /** How much of the file the agent must have been shown: all of it, or any lines. */
+  readonly known: "all" | "lines";
+  /** SHA-256 of the file as the agent knows it; absent: what it was last shown. */
   readonly expectedSha256?: string | undefined;
   /** Whether there must be a file already. */
   readonly mustExist: boolean;
@@ -463,10 +468,10 @@ export interface WritePower {
 export interface EditPower {
   /**
    * Gives a file the content that `make` makes of the one it has (`undefined`: there is none), in full or not at all. The
-   * file must be what the agent knows: what it was shown in full, or what `expectedSha256` says. Afterwards it knows the
+   * file must be what the agent knows: what it was shown, or what `expectedSha256` says. Afterwards it knows the
    * new content. `limit` is how many bytes the new content may have.
    *
-   * @throws {ToolError} `not_read`, `stale`, `not_found`, `not_a_file`, `not_replaceable`, `too_large`, `write_failed`,
+   * @throws {ToolError} `not_read`, `stale`, `file_not_found`, `not_a_file`, `not_replaceable`, `too_large`, `write_failed`,
    * `lock_unavailable`. @throws {DenialError} `symlink_refused`, `hard_link_refused` … if the place is no longer what it
    * was. @throws {BudgetError} `artifact_bytes`. What `make` throws passes through, and nothing is changed.
    */

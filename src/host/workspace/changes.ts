@@ -241,7 +241,10 @@ async function changeHeld<T>(changing: Changing, call: CallContext, wish: Placed
     Promise.resolve().then(describe),
     writes ? write(changing, call, { wish, folder, before, bytes }) : undefined,
   ]);
-  if (writes) changing.observations.set(path, { sha256, complete: true });
+  // What it was shown in part it knows in part, also with its own change in it.
+  const complete = wish.options.known === "all" || before === undefined ||
+    changing.observations.get(path)?.complete === true;
+  if (writes) changing.observations.set(path, { sha256, complete });
   const changed: Changed<T> = {
     path: wish.target.path,
     created: before === undefined,
@@ -291,7 +294,7 @@ interface KnownFile extends CurrentFile {
 /**
  * Reads what is to be changed, and holds it to what the agent knows of it. `undefined` where nothing is there.
  *
- * @throws {ToolError} `not_read`, `stale`, `not_found`, `not_a_file`, `not_replaceable` or `too_large`.
+ * @throws {ToolError} `not_read`, `stale`, `file_not_found`, `not_a_file`, `not_replaceable` or `too_large`.
  */
 async function readExpected<T>(
   changing: Changing,
@@ -313,12 +316,16 @@ async function readExpected<T>(
       break;
   }
   const seen = observations.get(path);
-  const known = wish.options.expectedSha256 ?? (seen?.complete === true ? seen.sha256 : undefined);
-  if (known === undefined) {
-    throw fail(wish, "not_read", 'this run has not read all of it; read it with ReadFile, or give "expected_sha256"');
+  const { known, expectedSha256 } = wish.options;
+  const wasShown = seen !== undefined && (seen.complete || known === "lines");
+  if (expectedSha256 === undefined && !wasShown) {
+    const what = known === "all" ? "this run has not read all of it" : "this run has not read it";
+    throw fail(wish, "not_read", `${what}; read it with ReadFile, or give "expected_sha256"`);
   }
   const sha256 = await run.sha256(current.file.bytes);
-  if (sha256 !== known) throw stale(changing, wish, "it is no longer what was read; read it again");
+  if (sha256 !== (expectedSha256 ?? seen?.sha256)) {
+    throw stale(changing, wish, "it is no longer what was read; read it again");
+  }
   return { ...current.file, sha256 };
 }
 
@@ -327,7 +334,7 @@ function expectAbsent<T>(changing: Changing, wish: Placed<T>): void {
   const { options, place } = wish;
   const seen = changing.observations.get(place.path)?.sha256 ?? null;
   if (seen !== null || options.expectedSha256 !== undefined) throw stale(changing, wish, "it is gone; look again");
-  if (options.mustExist) throw fail(wish, "not_found", "there is no such file");
+  if (options.mustExist) throw fail(wish, "file_not_found", "there is no such file");
 }
 
 function stale<T>({ observations }: Changing, wish: Placed<T>, problem: string): ToolError {

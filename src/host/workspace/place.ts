@@ -44,6 +44,11 @@ export interface Place {
   readonly root?: WorkspaceRoot;
   /** What stood there; `undefined` where nothing did, or nothing that this process may look at. */
   readonly info?: Deno.FileInfo | undefined;
+  /**
+   * Of a folder that a look over several starts at: what stands before a path below it when a pattern is held against
+   * it, with a `/` at its end unless it is empty. Absent where the agent named the place: patterns then start there.
+   */
+  readonly prefix?: string;
   /** `outside`: below no granted root. `link`: a link in it leads nowhere, or out of the granted roots. */
   readonly refusal?: "outside" | "link";
 }

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { isInside } from "../../authority/path.ts";
+import { isInside, relativeTo } from "../../authority/path.ts";
 import type { Requirement } from "../../authority/requirement.ts";
 import type { DenialCode } from "../../authority/denial_codes.ts";
 import type { Gate } from "../../gate/decide.ts";
@@ -70,11 +70,11 @@ function browsePower(context: WorkspaceContext, call: CallContext): BrowsePower 
     },
     findFiles: async (targets, files, limit) => {
       const { findFiles } = await import("./find_files.ts");
-      return findFiles(context, call, targets.map(placeOf), files, limit);
+      return findFiles({ context, call, places: targets.map(placeOf), files }, limit);
     },
     searchFiles: async (targets, query) => {
       const { searchFiles } = await import("./search_files.ts");
-      return searchFiles(context, call, targets.map(placeOf), query);
+      return searchFiles({ context, call, places: targets.map(placeOf) }, query);
     },
   };
 }
@@ -97,16 +97,27 @@ function treeTargets(context: WorkspaceContext, path: string | undefined): reado
     const below = start === undefined
       ? []
       : outermost(ground).filter((root) => path === undefined || isInside(start, root));
-    if (below.length > 0) return below.map((root) => treeTarget(context, resolvePlace(ground, showPath(ground, root))));
+    if (below.length > 0) return below.map((root) => treeTarget(context, rootPlace(ground, root, path ?? ".")));
     if (place === undefined) return [];
   }
   return [treeTarget(context, place)];
 }
 
+/** A root as one of several; patterns are held against paths below the folder that the agent named. */
+function rootPlace(ground: Ground, root: string, named: string): Place {
+  const place = resolvePlace(ground, showPath(ground, root));
+  const start = lexicalPath(ground, named) ?? ground.project;
+  const relative = isInside(start, root) ? relativeTo(start, root) : place.shown;
+  return { ...place, prefix: relative === "" ? "" : `${relative}/` };
+}
+
 /** The granted roots that lie in no other. */
 function outermost(ground: Ground): readonly string[] {
   const paths = ground.roots.map(({ path }) => path);
-  return paths.filter((path) => !paths.some((other) => other !== path && isInside(other, path)));
+  const outer = paths.filter((path) => !paths.some((other) => other !== path && isInside(other, path)));
+  // In the order in which agents see what lies below them.
+  const key = (path: string) => `${showPath(ground, path)}/`;
+  return outer.toSorted((a, b) => key(a) < key(b) ? -1 : 1);
 }
 
 /** A folder stands for all below it, and its target says so with a slash at its end. */

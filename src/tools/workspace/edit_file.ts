@@ -27,14 +27,14 @@ const REPLACE_ALL = v.pipe(v.boolean(), v.description("Replaces every occurrence
  * `old` must be in the file exactly once, or `replace_all` is true. `edits` is a list of such edits in the place of `old`
  * and `new`: all are made or none, each is looked for in the file as it was read, and no two may touch the same text.
  * What no edit matches stays as it is, byte for byte: line ends, a byte order mark, a missing last line end, bytes that
- * are no UTF-8, the mode. The file must still be what `ReadFile` showed in full, what this run wrote last, or what
- * `expected_sha256` says. With `dry_run` nothing is changed.
+ * are no UTF-8, the mode. The file must still be what `ReadFile` showed (some lines are enough, unless
+ * `replace_all` is true), what this run wrote last, or what `expected_sha256` says. With `dry_run` nothing is changed.
  *
  * Result: `{ path, changed, dry_run, replacements, bytes, sha256, sha256_before, eol, diff, diff_truncated, trust, text }`;
  * `diff` is a unified diff, `text` says it all for a model. Content of the file is untrusted text.
  *
  * Errors: `no_match` (names the lines that are most like it), `ambiguous_match` (names the count and the lines),
- * `overlapping_edits`, `not_utf8`, and those of `WriteFile`; `not_found`, for this tool creates nothing. Denied: as
+ * `overlapping_edits`, `not_utf8`, and those of `WriteFile`; `file_not_found`, for this tool creates nothing. Denied: as
  * `WriteFile`, and whatever reading the file would be.
  */
 export const editFile = defineTool({
@@ -119,6 +119,8 @@ export const editFile = defineTool({
         options: {
           verb: "edit",
           read,
+          // A unique text shows that its place was seen; what is replaced everywhere must have been seen everywhere.
+          known: list.some(({ replaceAll }) => replaceAll) ? "all" : "lines",
           mustExist: true,
           dryRun: dry_run ?? false,
           expectedSha256: expected_sha256,

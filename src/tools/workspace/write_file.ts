@@ -11,7 +11,7 @@ const ENCODER = new TextEncoder();
  * Creates a text file below a write root, or replaces one that the agent has read.
  *
  * `path` is relative to the project, `<label>/…` below a root outside of it, or absolute. A file that exists is replaced
- * only if it is still what `ReadFile` showed in full, what this run wrote last, or what `expected_sha256` says. Folders
+ * only if it is still what `ReadFile` showed in full and at once, what this run wrote last, or what `expected_sha256` says. Folders
  * are made. Result: `{ path, created, changed, bytes, sha256, sha256_before, text }`; the same content again is not
  * written. The file is the old or the new one in full, also after a crash; it keeps its mode, a new one has 0644 less the
  * process's mask.
@@ -62,7 +62,7 @@ export const writeFile = defineTool({
     };
   },
   async invoke({ target, content, expectedSha256 }, { change }) {
-    const options = { verb: "write", mustExist: false, dryRun: false, expectedSha256 } as const;
+    const options = { verb: "write", known: "all", mustExist: false, dryRun: false, expectedSha256 } as const;
     const bytes = ENCODER.encode(content);
     const done = await change(target, options, () => ({ bytes, describe: () => undefined }));
     const { path, created, changed, sha256, sha256Before } = done;

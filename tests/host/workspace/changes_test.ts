@@ -43,9 +43,33 @@ Deno.test("WriteFile replaces what was read, creates what is not there, and refu
     await Deno.remove(`${dir}/out/b.txt`);
     assert.equal((await write({ path: "out/b.txt", content: "z" })).code, "stale");
     assert.equal((await write({ path: "out/b.txt", content: "z" })).code, "result");
-    observations.set(`${dir}/out/b.txt`, { sha256: "0".repeat(64), complete: false });
+    observations.delete(`${dir}/out/b.txt`);
+    const sha = await sha256(new TextEncoder().encode("z"));
+    observations.set(`${dir}/out/b.txt`, { sha256: sha, complete: false });
     assert.equal((await write({ path: "out/b.txt", content: "y" })).code, "not_read");
+    // Somebody created what was seen to be absent.
+    await Deno.writeTextFile(`${dir}/out/c.txt`, "c");
+    observations.set(`${dir}/out/c.txt`, { sha256: null, complete: true });
+    assert.equal((await write({ path: "out/c.txt", content: "y" })).code, "stale");
+    await Deno.remove(`${dir}/out/c.txt`);
     assert.deepEqual(await namesIn(`${dir}/out`), ["a.txt", "b.txt"]);
+  }));
+
+Deno.test("EditFile is content with some lines, but not to replace a text everywhere", () =>
+  withTree(async (dir) => {
+    await plant(dir, { "out/a.txt": "one\ntwo\n" });
+    const { edit, write, observations } = open(dir);
+    const sha = await sha256(new TextEncoder().encode("one\ntwo\n"));
+    assert.equal((await edit({ path: "out/a.txt", old: "one", new: "1" })).code, "not_read");
+    observations.set(`${dir}/out/a.txt`, { sha256: sha, complete: false });
+    const everywhere = { path: "out/a.txt", old: "o", new: "0", replace_all: true };
+    assert.equal((await edit(everywhere)).code, "not_read");
+    assert.equal((await edit({ path: "out/a.txt", old: "one", new: "1" })).code, "result");
+    // Knowing a part and one's own change is not knowing all of it.
+    assert.equal((await edit(everywhere)).code, "not_read");
+    assert.equal((await write({ path: "out/a.txt", content: "x" })).code, "not_read");
+    assert.equal((await edit({ path: "out/a.txt", old: "two", new: "2" })).code, "result");
+    assert.equal((await edit({ ...everywhere, old: "2", expected_sha256: "0".repeat(64) })).code, "stale");
   }));
 
 Deno.test("the record of a change holds path, size and digests, and no content", () =>
@@ -187,7 +211,7 @@ Deno.test("a power accepts no target of another call", () =>
     await plant(dir, { "out/": "" });
     const { changes } = open(dir);
     const target = changes.resolve.fileToChange("out/a");
-    const options = { verb: "write", mustExist: false, dryRun: false } as const;
+    const options = { verb: "write", known: "all", mustExist: false, dryRun: false } as const;
     const make = () => ({ bytes: new Uint8Array(1), describe: () => undefined });
     const refused = (error: unknown) => error instanceof DenialError && error.code === "not_in_request";
     await assert.rejects(changes.power(makeCall("WriteFile", [])).change(target, options, make), refused);
