@@ -57,7 +57,7 @@ declare function close(): boolean;
 interface AgentTools {
   readonly "EditFile": {
     readonly args: {
-      /** Path of the file: relative to the project, or absolute. */
+      /** Path relative to the project, or absolute inside it. */
       readonly path: string;
       /** Text that is replaced; must be in the file exactly once. A line feed matches every kind of line end. */
       readonly old?: string;
@@ -189,7 +189,7 @@ interface AgentTools {
   };
   readonly "WriteFile": {
     readonly args: {
-      /** Path of the file: relative to the project, or absolute. */
+      /** Path relative to the project, or absolute inside it. */
       readonly path: string;
       /** The whole text; written as UTF-8, its line ends as they are. */
       readonly content: string;

@@ -1,9 +1,10 @@
 import * as v from "valibot";
-import { agentPathProblem } from "../../authority/agent_path.ts";
+import { MAX_AGENT_PATH_UNITS } from "../../authority/agent_path.ts";
 import { ToolError, ToolInputError } from "../../errors.ts";
 import { defineTool } from "../../tool/define.ts";
 import { applyEdits, type Edit, type EditProblem, lineBreaksOf, MAX_REPLACEMENTS } from "./apply_edits.ts";
 import { findNear, type Near } from "./near_miss.ts";
+import { assertAgentPath } from "./agent_path.ts";
 import { SHA256_HEX } from "./sha256_hex.ts";
 import { unifiedDiff } from "./unified_diff.ts";
 
@@ -37,12 +38,17 @@ const REPLACE_ALL = v.pipe(v.boolean(), v.description("Replaces every occurrence
  * `overlapping_edits`, `not_utf8`, and those of `WriteFile`; `file_not_found`, for this tool creates nothing. Denied: as
  * `WriteFile`, and whatever reading the file would be.
  */
-export const editFile = defineTool({
+export const EditFile = defineTool({
   name: "EditFile",
   family: "workspace",
   summary: "Replaces exact texts in a file that was read, all of them or none",
   args: v.strictObject({
-    path: v.pipe(v.string(), v.minLength(1), v.description("Path of the file: relative to the project, or absolute")),
+    path: v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(MAX_AGENT_PATH_UNITS),
+      v.description("Path relative to the project, or absolute inside it"),
+    ),
     old: v.optional(OLD),
     new: v.optional(NEW),
     replace_all: v.optional(REPLACE_ALL),
@@ -97,8 +103,7 @@ export const editFile = defineTool({
     "follows no link, also none that stays inside the root",
   ],
   prepare({ path, old, new: text, replace_all, edits, expected_sha256, dry_run }, resolve) {
-    const problem = agentPathProblem(path);
-    if (problem !== null) throw invalid(`"path" must be a path, ${problem}`);
+    assertAgentPath("EditFile", "path", path);
     const list = listOf({ old, new: text, replace_all }, edits);
     for (const [index, edit] of list.entries()) {
       const name = edits === undefined ? "" : `edits.${index}.`;

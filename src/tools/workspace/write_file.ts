@@ -1,8 +1,9 @@
 import * as v from "valibot";
-import { agentPathProblem } from "../../authority/agent_path.ts";
+import { MAX_AGENT_PATH_UNITS } from "../../authority/agent_path.ts";
 import { ToolInputError } from "../../errors.ts";
 import { utf8Length } from "../../json.ts";
 import { defineTool } from "../../tool/define.ts";
+import { assertAgentPath } from "./agent_path.ts";
 import { SHA256_HEX } from "./sha256_hex.ts";
 
 const ENCODER = new TextEncoder();
@@ -20,12 +21,17 @@ const ENCODER = new TextEncoder();
  * `artifact_path_not_admitted`, `artifact_root_not_configured`, `symlink_refused`, `hard_link_refused`, `protected_path`,
  * `secret_name`, `exclude_pattern`. What is over `artifactBytes` ends in `budget`.
  */
-export const writeFile = defineTool({
+export const WriteFile = defineTool({
   name: "WriteFile",
   family: "workspace",
   summary: "Creates a text file, or replaces one that was read, as a whole",
   args: v.strictObject({
-    path: v.pipe(v.string(), v.minLength(1), v.description("Path of the file: relative to the project, or absolute")),
+    path: v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(MAX_AGENT_PATH_UNITS),
+      v.description("Path relative to the project, or absolute inside it"),
+    ),
     content: v.pipe(v.string(), v.description("The whole text; written as UTF-8, its line ends as they are")),
     expected_sha256: v.optional(v.pipe(
       v.string(),
@@ -51,8 +57,7 @@ export const writeFile = defineTool({
     "follows no link, also none that stays inside the root",
   ],
   prepare({ path, content, expected_sha256 }, resolve) {
-    const problem = agentPathProblem(path);
-    if (problem !== null) throw invalid(`"path" must be a path, ${problem}`);
+    assertAgentPath("WriteFile", "path", path);
     if (!content.isWellFormed()) throw invalid('"content" must be well-formed text, it holds half of a surrogate pair');
     const target = resolve.fileToChange(path);
     return {

@@ -39,7 +39,7 @@ switch (deed) {
   }
   case "flip": {
     // One letter only at any time, or the file is torn.
-    console.log("ready");
+    Deno.stdout.writeSync(new Uint8Array([10]));
     for (let round = 0;; round++) {
       await workspace.see("out/old.txt");
       await workspace.write({ path: "out/old.txt", content: "abcd".charAt(round % 4).repeat(256 * 1024) });

@@ -4,8 +4,8 @@ import { Observations } from "../../../src/host/workspace/observations.ts";
 import { WrittenBytes } from "../../../src/host/written_bytes.ts";
 import { sha256 } from "../../../src/json.ts";
 import type { FullPowers, FullResolve, Tool } from "../../../src/tool/define.ts";
-import { editFile } from "../../../src/tools/workspace/edit_file.ts";
-import { writeFile } from "../../../src/tools/workspace/write_file.ts";
+import { EditFile } from "../../../src/tools/workspace/edit_file.ts";
+import { WriteFile } from "../../../src/tools/workspace/write_file.ts";
 import { makeCall, type TestRun } from "../run_context.ts";
 
 /** How a call ended: `result`, or the code it ended with. */
@@ -51,8 +51,8 @@ export function openTestWorkspace(run: TestRun): TestWorkspace {
   return {
     changes,
     observations,
-    write: (args, signal) => call(writeFile, args, signal),
-    edit: (args, signal) => call(editFile, args, signal),
+    write: (args, signal) => call(WriteFile, args, signal),
+    edit: (args, signal) => call(EditFile, args, signal),
     see: async (path) => {
       const full = `${run.places.project}/${path}`;
       observations.set(full, { sha256: await sha256(await Deno.readFile(full)), complete: true });
