@@ -34,11 +34,96 @@ export interface Search {
   readonly found: readonly Found[];
 }
 
+/** Steps that the quick search may take for each byte of the file, before the steady one takes over. */
+const STEPS_PER_BYTE = 4;
+
 /**
- * Finds every occurrence of `text`, which is not empty. The search is Knuth, Morris and Pratt's: `bytes` come from a
- * repository and `text` from an agent, and the two together must not be able to keep the host busy.
+ * Finds every occurrence of `text`, which is not empty. `bytes` come from a repository and `text` from an agent, and the
+ * two together must not be able to keep the host busy: the quick search gives up where it is not quick.
  */
 export function findText(bytes: Uint8Array, text: Uint8Array, options: FindOptions): Search {
+  return findQuickly(bytes, text, options) ?? findSteadily(bytes, text, options);
+}
+
+/**
+ * The search of Horspool for the longest line of the text, and a look at what stands around it. `undefined` where that
+ * takes more than a few steps for each byte.
+ */
+export function findQuickly(bytes: Uint8Array, text: Uint8Array, options: FindOptions): Search | undefined {
+  const { anyLineBreak, overlapping, limit } = options;
+  const anchor = anyLineBreak ? longestLine(text) : { start: 0, end: text.length };
+  const { length } = text.subarray(anchor.start, anchor.end);
+  if (length === 0) return undefined;
+  const shifts = shiftsOf(text, anchor);
+  const last = text[anchor.end - 1];
+  const found: Found[] = [];
+  let count = 0;
+  let behind = 0;
+  let left = STEPS_PER_BYTE * bytes.length + text.length;
+  for (let end = length; end <= bytes.length;) {
+    const byte = bytes[end - 1] ?? 0;
+    if (byte === last) {
+      let same = 1;
+      while (same < length && bytes[end - 1 - same] === text[anchor.end - 1 - same]) same++;
+      left -= same;
+      if (same === length) {
+        const place = around(bytes, text, { anchor, end, anyLineBreak });
+        left -= text.length - length;
+        if (place !== undefined && (overlapping || place.start >= behind)) {
+          count++;
+          behind = place.end;
+          if (found.length < limit) found.push(place);
+        }
+      }
+    }
+    if (--left < 0) return undefined;
+    end += shifts[byte] ?? 1;
+  }
+  return { count, found };
+}
+
+/** The longest part of a text without a line feed. */
+function longestLine(text: Uint8Array): Found {
+  let longest: Found = { start: 0, end: 0 };
+  for (let start = 0; start <= text.length;) {
+    const feed = text.indexOf(LF, start);
+    const end = feed < 0 ? text.length : feed;
+    if (end - start > longest.end - longest.start) longest = { start, end };
+    start = end + 1;
+  }
+  return longest;
+}
+
+/** How far the search may go on behind a place whose last byte is this one. */
+function shiftsOf(text: Uint8Array, { start, end }: Found): Uint32Array {
+  const length = end - start;
+  const shifts = new Uint32Array(256).fill(length);
+  for (let index = 0; index < length - 1; index++) shifts[text[start + index] ?? 0] = length - 1 - index;
+  return shifts;
+}
+
+/** The whole text around a place where its anchor ends. */
+function around(
+  bytes: Uint8Array,
+  text: Uint8Array,
+  { anchor, end, anyLineBreak }: { readonly anchor: Found; readonly end: number; readonly anyLineBreak: boolean },
+): Found | undefined {
+  let to = end;
+  for (let index = anchor.end; index < text.length; index++, to++) {
+    if (anyLineBreak && text[index] === LF && bytes[to] === CR && bytes[to + 1] === LF) to++;
+    if (bytes[to] !== text[index]) return undefined;
+  }
+  let from = end - (anchor.end - anchor.start);
+  for (let index = anchor.start - 1; index >= 0; index--) {
+    from--;
+    if (from < 0 || bytes[from] !== text[index]) return undefined;
+    if (anyLineBreak && text[index] === LF && bytes[from - 1] === CR) from--;
+  }
+  return { start: from, end: to };
+}
+
+/** The search of Knuth, Morris and Pratt: as many steps as there are bytes, whatever they are. */
+export function findSteadily(bytes: Uint8Array, text: Uint8Array, options: FindOptions): Search {
   const { anyLineBreak, overlapping, limit } = options;
   const found: Found[] = [];
   const { length } = text;

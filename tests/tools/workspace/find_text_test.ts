@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { findText } from "../../../src/tools/workspace/find_text.ts";
+import { findQuickly, findSteadily, findText } from "../../../src/tools/workspace/find_text.ts";
 
 const ENCODER = new TextEncoder();
 const bytesOf = (text: string): Uint8Array => ENCODER.encode(text);
@@ -24,7 +24,9 @@ Deno.test("findText() finds what a plain search finds, byte for byte", () => {
   fc.assert(
     fc.property(dense(0, 60), dense(1, 6), fc.boolean(), (text, wanted, overlapping) => {
       const file = bytesOf(text);
-      const { count, found } = findText(file, bytesOf(wanted), { anyLineBreak: false, overlapping, limit: 1000 });
+      const options = { anyLineBreak: false, overlapping, limit: 1000 };
+      const { count, found } = findText(file, bytesOf(wanted), options);
+      assert.deepEqual(findSteadily(file, bytesOf(wanted), options), { count, found });
       const expected = naive(text, wanted, overlapping).map((at) => bytesOf(text.slice(0, at)).length);
       assert.equal(count, expected.length);
       assert.deepEqual(found.map(({ start }) => start), expected);
@@ -40,7 +42,9 @@ Deno.test("findText() with anyLineBreak finds what a plain search finds once all
       const wanted = raw.replaceAll("\r", "");
       fc.pre(wanted !== "");
       const file = bytesOf(text);
-      const { count, found } = findText(file, bytesOf(wanted), { anyLineBreak: true, overlapping, limit: 1000 });
+      const options = { anyLineBreak: true, overlapping, limit: 1000 };
+      const { count, found } = findText(file, bytesOf(wanted), options);
+      assert.deepEqual(findSteadily(file, bytesOf(wanted), options), { count, found });
       const alike = text.replaceAll("\r\n", "\n");
       const expected = naive(alike, wanted, overlapping);
       assert.equal(count, expected.length);
@@ -65,8 +69,12 @@ Deno.test("findText() takes linear time for a text that almost matches everywher
   const file = new Uint8Array(4 * 1024 * 1024).fill(97);
   const almost = bytesOf("a".repeat(128 * 1024) + "b");
   const started = performance.now();
-  for (const text of [almost, almost.toReversed()]) {
-    assert.equal(findText(file, text, { anyLineBreak: true, overlapping: true, limit: 1 }).count, 0);
+  const options = { anyLineBreak: true, overlapping: true, limit: 1 };
+  for (const text of [almost, almost.toReversed(), bytesOf("\n".repeat(1000))]) {
+    assert.equal(findText(file, text, options).count, 0);
   }
+  assert.equal(findQuickly(file, almost.toReversed(), options), undefined);
+  const text = bytesOf("aaaa\n".repeat(20_000));
+  assert.equal(findText(file.map((_, at) => at % 5 === 4 ? 10 : 97), text, options).count > 0, true);
   assert.ok(performance.now() - started < 5000);
 });
