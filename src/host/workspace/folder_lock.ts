@@ -25,32 +25,40 @@ export interface HeldFolder extends Disposable {
  * @throws {ToolError} `lock_unavailable` if the file system has no locks.
  */
 export async function holdFolder(path: string, signal: AbortSignal): Promise<HeldFolder | undefined> {
-  const folder = await Deno.open(path, { read: true });
+  const folder = openFolder(path);
+  if (folder === undefined) return undefined;
   let held = false;
   try {
-    const info = await folder.stat();
-    const isStillThere = (): boolean => isStillAt(path, info);
-    if (!info.isDirectory || !isStillThere()) return undefined;
-    await lock(folder, signal);
+    // Asked for again and again: a thread that waits inside the kernel could not be called back at a deadline.
+    for (let pause = 1; !tryLock(folder.file); pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      signal.throwIfAborted();
+    }
     held = true;
-    return { isStillThere, sync: () => folder.sync(), [Symbol.dispose]: () => folder.close() };
+    const { file, info } = folder;
+    return {
+      isStillThere: () => isStillAt(path, info),
+      sync: () => file.sync(),
+      [Symbol.dispose]: () => file.close(),
+    };
   } finally {
     // Closing gives the lock back.
-    if (!held) folder.close();
+    if (!held) folder.file.close();
   }
 }
 
-async function lock(folder: Deno.FsFile, signal: AbortSignal): Promise<void> {
-  // Asked for again and again: a thread that waits inside the kernel could not be called back at a deadline.
-  for (let pause = 1; !await tryLock(folder); pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
-    await new Promise((resolve) => setTimeout(resolve, pause));
-    signal.throwIfAborted();
-  }
+function openFolder(path: string): { readonly file: Deno.FsFile; readonly info: Deno.FileInfo } | undefined {
+  const file = Deno.openSync(path, { read: true });
+  const info = file.statSync();
+  if (info.isDirectory && isStillAt(path, info)) return { file, info };
+  file.close();
+  return undefined;
 }
 
-async function tryLock(folder: Deno.FsFile): Promise<boolean> {
+/** Asks once, without a wait: nobody holds the lock as a rule, and a thread of its own would take longer to ask. */
+function tryLock(file: Deno.FsFile): boolean {
   try {
-    return await folder.tryLock(true);
+    return file.tryLockSync(true);
   } catch (cause) {
     const message = "Cannot change a file: its file system has no locks, so that two runs could undo each other's work";
     throw new ToolError("lock_unavailable", message, { cause });

@@ -155,6 +155,8 @@ function linesOf(bytes: Uint8Array, offsets: readonly number[]): number[] {
 
 /** How the lines of a file end: all alike, both ways, or not at all. */
 export function lineBreaksOf(bytes: Uint8Array): "lf" | "crlf" | "mixed" | "none" {
+  // Most files have no carriage return at all.
+  if (!bytes.includes(CR)) return bytes.includes(LF) ? "lf" : "none";
   let plain = false;
   let returns = false;
   for (let feed = bytes.indexOf(LF); feed >= 0; feed = bytes.indexOf(LF, feed + 1)) {

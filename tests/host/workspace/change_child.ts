@@ -26,7 +26,7 @@ function dieAt(fatal: number): void {
     Object.defineProperty(owner, name, { value: wrapped, configurable: true, writable: true });
   };
   for (const name of ["openSync", "linkSync", "renameSync", "removeSync", "chmodSync", "mkdirSync"]) wrap(Deno, name);
-  for (const name of ["writeSync", "sync", "tryLock"]) wrap(Deno.FsFile.prototype, name);
+  for (const name of ["writeSync", "sync", "tryLockSync"]) wrap(Deno.FsFile.prototype, name);
 }
 
 switch (deed) {
