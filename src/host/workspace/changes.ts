@@ -227,41 +227,63 @@ async function changeHeld<T>(changing: Changing, call: CallContext, wish: Placed
   using folder = await holdFolder(folderPath, call.signal);
   if (folder === undefined) throw deny(call, "symlink_refused");
   sweepOnce(changing, folderPath);
-  const before = await readExpected(changing, call, wish);
+  const before = readExpected(changing, call, wish);
   const limit = changing.run.plan.budgets.editFileBytes;
-  const { bytes, describe } = wish.make(before?.bytes, limit);
-  if (bytes.length > limit) {
-    throw fail(wish, "too_large", `it would have ${bytes.length} bytes, the budget editFileBytes is ${limit}`);
-  }
+  const { bytes, describe } = await makeContent(wish, before, limit);
   const isSame = before !== undefined && sameBytes(before.bytes, bytes);
+  const examine = once(async () => {
+    const sha256Before = await before?.verify() ?? null;
+    const sha256 = isSame && sha256Before !== null ? sha256Before : await changing.run.sha256(bytes);
+    return { sha256Before, sha256, description: describe() };
+  });
   const writes = !isSame && !wish.options.dryRun;
-  const [sha256, description] = await Promise.all([
-    isSame ? before.sha256 : changing.run.sha256(bytes),
-    // While the disk is at work.
-    Promise.resolve().then(describe),
-    writes ? write(changing, call, { wish, folder, before, bytes }) : undefined,
-  ]);
-  // What it was shown in part it knows in part, also with its own change in it.
-  const complete = wish.options.known === "all" || before === undefined ||
-    changing.observations.get(path)?.complete === true;
-  if (writes) changing.observations.set(path, { sha256, complete });
+  // Examined while the disk is at work, and before the file gets its new content.
+  if (writes) await write(changing, call, { wish, folder, before, bytes, ready: examine });
+  const { sha256Before, sha256, description } = await examine();
+  if (writes) changing.observations.set(path, { sha256, complete: knowsAll(changing, wish, before) });
   const changed: Changed<T> = {
     path: wish.target.path,
     created: before === undefined,
     changed: !isSame,
     bytes: bytes.length,
     sha256,
-    sha256Before: before?.sha256 ?? null,
+    sha256Before,
     description,
   };
   call.note({
     path: changed.path,
     bytes: changed.bytes,
-    sha256_before: changed.sha256Before,
+    sha256_before: sha256Before,
     sha256_after: sha256,
     ...(writes ? { written_bytes: bytes.length } : {}),
   });
   return changed;
+}
+
+/** Makes the new content. What is wrong with a file that is no longer the known one is that, whatever else is. */
+async function makeContent<T>(wish: Placed<T>, before: KnownFile | undefined, limit: number): Promise<Made<T>> {
+  try {
+    const made = wish.make(before?.bytes, limit);
+    if (made.bytes.length <= limit) return made;
+    throw fail(wish, "too_large", `it would have ${made.bytes.length} bytes, the budget editFileBytes is ${limit}`);
+  } catch (error) {
+    await before?.verify();
+    throw error;
+  }
+}
+
+/** Whether the agent knows all of the file after its change: what it was shown in part it still knows in part. */
+function knowsAll<T>(
+  { observations }: Changing,
+  { options, place }: Placed<T>,
+  before: CurrentFile | undefined,
+): boolean {
+  return options.known === "all" || before === undefined || observations.get(place.path)?.complete === true;
+}
+
+function once<T>(act: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => done ??= act();
 }
 
 interface Writing<T> {
@@ -269,38 +291,36 @@ interface Writing<T> {
   readonly folder: HeldFolder;
   readonly before: CurrentFile | undefined;
   readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly ready: () => Promise<unknown>;
 }
 
 async function write<T>(
   { run, written }: Changing,
   { signal }: CallContext,
-  { wish, folder, before, bytes }: Writing<T>,
+  { wish, folder, before, bytes, ready }: Writing<T>,
 ): Promise<void> {
   const { place: { path }, target } = wish;
   written.reserve(bytes.length, `"${target.path}"`);
   try {
-    await publish({ path, folder, temp: tempName(run), bytes, before, signal });
+    await publish({ path, folder, temp: tempName(run), bytes, before, ready, signal });
   } catch (error) {
     written.release(bytes.length);
     throw error;
   }
 }
 
-/** A file as the agent knows it. */
+/** A file that the agent knows, if its digest says so. */
 interface KnownFile extends CurrentFile {
-  readonly sha256: string;
+  /** Digests the file: 64 hexadecimal digits. @throws {ToolError} `stale` if it is not what the agent knows. */
+  verify(): Promise<string>;
 }
 
 /**
- * Reads what is to be changed, and holds it to what the agent knows of it. `undefined` where nothing is there.
+ * Reads what is to be changed, if the agent knows it. `undefined` where nothing is there.
  *
  * @throws {ToolError} `not_read`, `stale`, `file_not_found`, `not_a_file`, `not_replaceable` or `too_large`.
  */
-async function readExpected<T>(
-  changing: Changing,
-  call: CallContext,
-  wish: Placed<T>,
-): Promise<KnownFile | undefined> {
+function readExpected<T>(changing: Changing, call: CallContext, wish: Placed<T>): KnownFile | undefined {
   const { run, observations } = changing;
   const { path } = wish.place;
   const current = readCurrent(path, run.plan.budgets.editFileBytes);
@@ -322,11 +342,13 @@ async function readExpected<T>(
     const what = known === "all" ? "this run has not read all of it" : "this run has not read it";
     throw fail(wish, "not_read", `${what}; read it with ReadFile, or give "expected_sha256"`);
   }
-  const sha256 = await run.sha256(current.file.bytes);
-  if (sha256 !== (expectedSha256 ?? seen?.sha256)) {
+  const { file } = current;
+  const verify = async (): Promise<string> => {
+    const sha256 = await run.sha256(file.bytes);
+    if (sha256 === (expectedSha256 ?? seen?.sha256)) return sha256;
     throw stale(changing, wish, "it is no longer what was read; read it again");
-  }
-  return { ...current.file, sha256 };
+  };
+  return { ...file, verify };
 }
 
 /** Nothing is there: that is a new file, unless one was there before or had to be. */

@@ -92,6 +92,8 @@ export interface Publication {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** What the file was; `undefined`: there must be none. */
   readonly before: CurrentFile | undefined;
+  /** Called while the disk is at work; rejects where the content must not get its name. */
+  readonly ready: () => Promise<unknown>;
   /** Aborted: nothing is published any more. */
   readonly signal: AbortSignal;
 }
@@ -101,7 +103,7 @@ export interface Publication {
  *
  * @throws {PublishError} If the file is no longer what was read, if a link leads to it, or if it would change its owner.
  */
-export async function publish({ path, folder, temp: name, bytes, before, signal }: Publication): Promise<void> {
+export async function publish({ path, folder, temp: name, bytes, before, ready, signal }: Publication): Promise<void> {
   const temp = joinPath(parentOf(path), name);
   const mode = before === undefined ? FILE_MODE : (before.info.mode ?? FILE_MODE) & KEPT_BITS;
   using file = createFile(temp, mode);
@@ -109,7 +111,7 @@ export async function publish({ path, folder, temp: name, bytes, before, signal 
     const held = openedAs(file, temp, before, mode);
     // At once, so that the caller has the time that the disk takes.
     writeAll(file, bytes);
-    await file.sync();
+    await Promise.all([file.sync(), ready()]);
     signal.throwIfAborted();
     if (!folder.isStillThere() || !isStillAt(temp, held)) throw new PublishError("symlink_refused");
     giveName(temp, path, before);

@@ -46,40 +46,72 @@ export function findText(bytes: Uint8Array, text: Uint8Array, options: FindOptio
 }
 
 /**
- * The search of Horspool for the longest line of the text, and a look at what stands around it. `undefined` where that
- * takes more than a few steps for each byte.
+ * Looks for the longest line of the text, and then at what stands around it. `undefined` where that takes more than a few
+ * steps for each byte.
  */
 export function findQuickly(bytes: Uint8Array, text: Uint8Array, options: FindOptions): Search | undefined {
   const { anyLineBreak, overlapping, limit } = options;
   const anchor = anyLineBreak ? longestLine(text) : { start: 0, end: text.length };
-  const { length } = text.subarray(anchor.start, anchor.end);
+  const length = anchor.end - anchor.start;
   if (length === 0) return undefined;
-  const shifts = shiftsOf(text, anchor);
-  const last = text[anchor.end - 1];
+  const next = stepper(bytes, text, anchor);
   const found: Found[] = [];
   let count = 0;
   let behind = 0;
   let left = STEPS_PER_BYTE * bytes.length + text.length;
-  for (let end = length; end <= bytes.length;) {
-    const byte = bytes[end - 1] ?? 0;
-    if (byte === last) {
-      let same = 1;
-      while (same < length && bytes[end - 1 - same] === text[anchor.end - 1 - same]) same++;
-      left -= same;
-      if (same === length) {
-        const place = around(bytes, text, { anchor, end, anyLineBreak });
-        left -= text.length - length;
-        if (place !== undefined && (overlapping || place.start >= behind)) {
-          count++;
-          behind = place.end;
-          if (found.length < limit) found.push(place);
-        }
+  for (let end = next(length); end <= bytes.length; end = next(end + 1)) {
+    let same = 0;
+    while (same < length && bytes[end - 1 - same] === text[anchor.end - 1 - same]) same++;
+    left -= same + 1;
+    if (same === length) {
+      const place = around(bytes, text, { anchor, end, anyLineBreak });
+      left -= text.length - length;
+      if (place !== undefined && (overlapping || place.start >= behind)) {
+        count++;
+        behind = place.end;
+        if (found.length < limit) found.push(place);
       }
     }
-    if (--left < 0) return undefined;
-    end += shifts[byte] ?? 1;
+    if (left < 0) return undefined;
   }
   return { count, found };
+}
+
+/** Bytes of the file by which the bytes of a text are judged to be rare. */
+const SAMPLE_BYTES = 4096;
+
+/** Gives, from an end on, the first one at which the anchor may end; behind the file where there is none. */
+function stepper(bytes: Uint8Array, text: Uint8Array, anchor: Found): (end: number) => number {
+  const rare = rarestOf(bytes, text, anchor);
+  if (rare !== undefined) {
+    const byte = text[rare] ?? 0;
+    const toEnd = anchor.end - rare;
+    return (end) => {
+      const at = bytes.indexOf(byte, end - toEnd);
+      return at < 0 ? bytes.length + 1 : at + toEnd;
+    };
+  }
+  // The search of Horspool: how far a byte at the end lets it go on.
+  const shifts = shiftsOf(text, anchor);
+  const last = text[anchor.end - 1];
+  return (end) => {
+    let at = end;
+    while (at <= bytes.length && bytes[at - 1] !== last) at += shifts[bytes[at - 1] ?? 0] ?? 1;
+    return at;
+  };
+}
+
+/** Index of a byte of the anchor that is rare in the file; `undefined` where none is. */
+function rarestOf(bytes: Uint8Array, text: Uint8Array, { start, end }: Found): number | undefined {
+  const counts = new Uint32Array(256);
+  const step = Math.max(1, Math.floor(bytes.length / SAMPLE_BYTES));
+  let seen = 0;
+  for (let at = 0; at < bytes.length; at += step, seen++) counts[bytes[at] ?? 0] = (counts[bytes[at] ?? 0] ?? 0) + 1;
+  let rarest = start;
+  for (let at = start; at < end; at++) {
+    if ((counts[text[at] ?? 0] ?? 0) < (counts[text[rarest] ?? 0] ?? 0)) rarest = at;
+  }
+  return (counts[text[rarest] ?? 0] ?? 0) * 256 < seen ? rarest : undefined;
 }
 
 /** The longest part of a text without a line feed. */
