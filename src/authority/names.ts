@@ -78,13 +78,17 @@ export type NameFinder = (components: readonly string[], from?: number) => numbe
 
 /** Compiles a list of names. */
 export function makeNameFinder(names: readonly string[]): NameFinder {
-  const compiled = names.map((name) => name.split("/").map((part) => makeNameTest(foldPath(part))));
+  const compiled = names.map((name) => {
+    const parts = name.split("/").map((part) => makeNameTest(foldPath(part)));
+    return { before: parts.slice(0, -1), last: parts[parts.length - 1] ?? (() => false) };
+  });
   return (components, from = 0) => {
-    const folded = components.map(foldPath);
-    for (let end = from; end < folded.length; end++) {
-      for (const parts of compiled) {
-        const start = end - parts.length + 1;
-        if (start >= 0 && parts.every((part, index) => part(folded[start + index] ?? ""))) return end;
+    for (let end = from; end < components.length; end++) {
+      const folded = foldPath(components[end] ?? "");
+      for (const { before, last } of compiled) {
+        if (!last(folded)) continue;
+        const start = end - before.length;
+        if (start >= 0 && before.every((part, index) => part(foldPath(components[start + index] ?? "")))) return end;
       }
     }
     return -1;

@@ -6,7 +6,7 @@
 import { readsFiles, writesFiles } from "../authority/file_access.ts";
 import { makeGlobs } from "../authority/glob.ts";
 import { isNamed, makeNameFinder, type NameFinder } from "../authority/names.ts";
-import { foldPath, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
+import { foldPath, nameOf, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
 import { isPlace } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, type PlannedTool } from "../plan/plan.ts";
 import type { Verdict } from "./verdict.ts";
@@ -22,9 +22,29 @@ interface Reader {
   readonly root: string;
   readonly rule: string;
   readonly include: readonly string[];
+  readonly exclude: readonly string[];
+  readonly granted: Verdict;
   included(path: string): number;
   excluded(path: string): number;
 }
+
+/** What is the same for every path directly below one folder: a walk asks for one after the other. */
+interface FolderFacts {
+  readonly isNormal: boolean;
+  /** Whether the folder is a secret place or lies below one. */
+  readonly isSecretPlace: boolean;
+  readonly folded: string;
+  /** The roots that hold the folder, innermost first. */
+  readonly around: readonly Reader[];
+  /** For each root whether nothing between it and the folder, itself included, has a secret name. */
+  readonly plain: Map<Reader, boolean>;
+}
+
+/** Components at the end of a path that a secret name can span. */
+const NAME_COMPONENTS = 4;
+
+/** Folders whose facts are kept in mind, at most. */
+const KNOWN_FOLDERS = 1024;
 
 /** Paths whose verdict is kept in mind, at most: a run reads the same files again and again. */
 const KNOWN_PATHS = 4096;
@@ -34,7 +54,15 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
   const readers = new Map<string, Reader[]>();
   for (const { root, include, exclude, rule } of plan.fs.read) {
     const path = absolute(root, places);
-    const reader = { root: path, rule, include, included: makeGlobs(include), excluded: makeGlobs(exclude) };
+    const reader: Reader = {
+      root: path,
+      rule,
+      include,
+      exclude,
+      granted: { granted: rule },
+      included: makeGlobs(include),
+      excluded: makeGlobs(exclude),
+    };
     readers.set(path, [...readers.get(path) ?? [], reader]);
   }
   const writers = new Map(plan.fs.write.map(({ root, rule }) => [absolute(root, places), rule]));
@@ -43,16 +71,39 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
   const protectedPlaces = placesOf(plan.fs.protected, places);
   const protectedNames = makeNameFinder(plan.fs.protected.filter((entry) => !isPlace(entry)));
 
+  const folders = new Map<string, FolderFacts>();
+  const factsOf = (folder: string): FolderFacts => {
+    const before = folders.get(folder);
+    if (before !== undefined) return before;
+    const facts = {
+      isNormal: isNormal(folder),
+      isSecretPlace: isBelow(secretPlaces, folder),
+      folded: folder === "/" ? "" : foldPath(folder),
+      around: [...upwards(folder)].flatMap((path) => readers.get(path) ?? []),
+      plain: new Map<Reader, boolean>(),
+    };
+    if (folders.size >= KNOWN_FOLDERS) folders.clear();
+    folders.set(folder, facts);
+    return facts;
+  };
+
   const decideRead = (target: string): Verdict => {
     // a folder with all below it: what the patterns of a root take in is then asked for each file
     const isTree = target.endsWith("/") && target !== "/";
     const path = isTree ? target.slice(0, -1) : target;
-    if (!isNormal(path)) return { code: "fs_read_path_not_admitted", rule: null };
-    const around: Reader[] = [];
-    if (isBelow(secretPlaces, path)) return { code: "secret_name", rule: null };
-    for (const folder of upwards(path)) {
-      around.push(...readers.get(folder) ?? []);
+    const facts = factsOf(parentOf(path));
+    const name = nameOf(path);
+    if (!facts.isNormal || path !== `${parentOf(path) === "/" ? "" : parentOf(path)}/${name}`) {
+      return { code: "fs_read_path_not_admitted", rule: null };
     }
+    if (name === "." || name === ".." || (name === "" && path !== "/")) {
+      return { code: "fs_read_path_not_admitted", rule: null };
+    }
+    if (facts.isSecretPlace || (secretPlaces.size > 0 && secretPlaces.has(`${facts.folded}/${foldPath(name)}`))) {
+      return { code: "secret_name", rule: null };
+    }
+    const own = readers.get(path);
+    const around = own === undefined ? facts.around : [...own, ...facts.around];
     // an exclude pattern takes away what any root around it admits; the innermost root speaks first otherwise
     const exclusion = excludedBy(around, path, isTree);
     if (exclusion !== undefined) return exclusion;
@@ -60,13 +111,13 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
     for (const reader of around) {
       const relative = relativeTo(reader.root, path);
       // the root itself stands for the whole collection below it
-      if (relative === "") return { granted: reader.rule };
+      if (relative === "") return reader.granted;
       if (!isTree && reader.include.length > 0 && reader.included(relative) < 0) {
         refusal ??= { code: "include_pattern", rule: `${reader.rule}/include` };
-      } else if (isSecret(secretNames, relative, reader.include)) {
+      } else if (isSecretBelow(secretNames, relative, { reader, plain: facts.plain })) {
         refusal ??= { code: "secret_name", rule: null };
       } else {
-        return { granted: reader.rule };
+        return reader.granted;
       }
     }
     return refusal ?? { code: "fs_read_path_not_admitted", rule: null };
@@ -88,7 +139,9 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
 
   return {
     read(tool, path) {
-      if (!readsFiles(tool.fs)) return { code: "fs_read_path_not_admitted", rule: null };
+      // A collected file is never asked for as a folder.
+      const isOdd = tool.fs === "read" && path.endsWith("/") && path !== "/";
+      if (!readsFiles(tool.fs) || isOdd) return { code: "fs_read_path_not_admitted", rule: null };
       const before = known.get(path);
       if (before !== undefined) return before;
       const verdict = decideRead(path);
@@ -118,12 +171,28 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
 
 /** The exclude pattern of a root around a path that takes it away. */
 function excludedBy(around: readonly Reader[], path: string, isTree: boolean): Verdict | undefined {
-  for (const { root, rule, excluded } of around) {
+  for (const { root, rule, exclude, excluded } of around) {
+    if (exclude.length === 0) continue;
     const relative = relativeTo(root, path);
     const index = excluded(isTree && relative !== "" ? `${relative}/` : relative);
     if (index >= 0) return { code: "exclude_pattern", rule: `${rule}/exclude/${index}` };
   }
   return undefined;
+}
+
+/** As {@linkcode isSecret}, where the folder was asked about before. */
+function isSecretBelow(
+  names: NameFinder,
+  relative: string,
+  { reader, plain }: { readonly reader: Reader; readonly plain: Map<Reader, boolean> },
+): boolean {
+  const slash = relative.lastIndexOf("/");
+  if (slash < 0) return isSecret(names, relative, reader.include);
+  let isPlain = plain.get(reader);
+  if (isPlain === undefined) plain.set(reader, isPlain = names(relative.slice(0, slash).split("/")) < 0);
+  if (!isPlain) return isSecret(names, relative, reader.include);
+  const tail = relative.split("/").slice(-NAME_COMPONENTS);
+  return names(tail, tail.length - 1) >= 0 && isSecret(names, relative, reader.include);
 }
 
 /** Whether a component of the path has a secret name and the root does not name that very path. */

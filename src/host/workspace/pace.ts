@@ -6,7 +6,7 @@
 import type { CallContext, RunContext } from "../context.ts";
 
 /** Milliseconds that a look works without giving others their turn. */
-const TURN_MS = 20;
+const TURN_MS = 50;
 
 /** The share of a call's time that is kept for its result. */
 const RESERVE = 0.1;

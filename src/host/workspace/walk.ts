@@ -10,7 +10,7 @@ import { isInside, nameOf, parentOf, relativeTo } from "../../authority/path.ts"
 import type { FileSet } from "../../tool/powers.ts";
 import type { CallContext } from "../context.ts";
 import type { enterIgnoreScope, IgnoreScope } from "../gitignore.ts";
-import { isCanonical, isPathError, joinPath, lookAt, sameFile } from "../path_proof.ts";
+import { isCanonical, isPathError, joinPath, lookAt } from "../path_proof.ts";
 import type { Place, WorkspaceRoot } from "./place.ts";
 import type { WorkspaceContext } from "./workspace.ts";
 
@@ -95,9 +95,10 @@ function* walk(look: Look, place: Place, enter: EnterScope | undefined): Generat
   const { files, skips } = look;
   const info = Deno.lstatSync(place.canonical);
   if (!info.isDirectory) {
-    // The agent named this very file, so neither its name nor an ignore file speaks against it.
-    const isWanted = place.prefix === undefined || files.wants(place.prefix.slice(0, -1));
-    if (isWanted) yield { shown: place.shown, canonical: place.canonical };
+    // The agent or the policy named this very file, so neither a dot nor an ignore file speaks against it.
+    if (files.wants(place.prefix?.slice(0, -1) ?? nameOf(place.canonical))) {
+      yield { shown: place.shown, canonical: place.canonical };
+    }
     return;
   }
   const start = enter === undefined ? { ignore: "", scope: NOTHING_IGNORED } : scopeAbove(look, place, enter);
@@ -253,11 +254,9 @@ function quietly<T>(look: () => T): T | undefined {
 /** The names in a folder, in the order of the paths that lead to what is there. */
 function readFolder(canonical: string): readonly Deno.DirEntry[] | SkipReason {
   try {
-    const before = Deno.lstatSync(canonical);
-    if (!before.isDirectory) return "changed";
     const children = [...Deno.readDirSync(canonical)];
     // A folder that became a link meanwhile would have listed names from elsewhere.
-    if (!isCanonical(canonical) || !sameFile(before, Deno.lstatSync(canonical))) return "changed";
+    if (!isCanonical(canonical)) return "changed";
     return children.filter(({ name }) => name.isWellFormed()).sort(byPath);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return "changed";
@@ -275,5 +274,5 @@ function byPath(a: Deno.DirEntry, b: Deno.DirEntry): number {
 
 /** Whether a walked name is still a regular file that no link leads to. */
 export function isStillFile(canonical: string): boolean {
-  return quietly(() => isCanonical(canonical) && Deno.lstatSync(canonical).isFile) === true && nameOf(canonical) !== "";
+  return quietly(() => isCanonical(canonical) && Deno.lstatSync(canonical).isFile) === true;
 }

@@ -37,7 +37,13 @@ export const Glob = defineTool({
     hidden: v.optional(v.pipe(v.boolean(), v.description("Also names that start with a dot"))),
     ignored: v.optional(v.pipe(v.boolean(), v.description("Also what ignore files leave out"))),
     limit: v.optional(
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(FILES.most), v.description("Most files; 500 without")),
+      v.pipe(
+        v.number(),
+        v.integer("an integer"),
+        v.minValue(1),
+        v.maxValue(FILES.most),
+        v.description("Most files; 500 without"),
+      ),
     ),
   }),
   result: v.strictObject({

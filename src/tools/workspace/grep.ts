@@ -26,9 +26,10 @@ const FLAG = v.boolean();
  * `readFileBytes` are counted, not searched.
  *
  * Result: `text` for models (`path:line:text`, `path-line-text` around a match), `files` with the matching lines of each,
- * in the order of their paths; `matches` and `searched` count; `skipped` counts what was left out by reason; `complete`
- * is `false` where the limit was passed or time ran short. `mode` is `lines`, `counts` (matching lines of each file) or
- * `files` (names alone); `limit` is lines with the first, files with the others. A long line is cut around its match.
+ * in the order of their paths; `matches` counts such lines (with the mode `files`, files), `searched` the files that were
+ * searched, `skipped` what was left out by reason; `complete` is `false` where the limit was passed or time ran short.
+ * `mode` is `lines`, `counts` (matching lines of each file) or `files` (names alone); `limit` is lines with the first,
+ * files with the others. A long line is cut around its match.
  *
  * Error: `not_found`. Denied: as `ReadFile`, for `path`.
  */
@@ -49,7 +50,13 @@ export const Grep = defineTool({
     recursive: v.optional(v.pipe(FLAG, v.description("Whether folders below are searched; true without"))),
     ignore_case: v.optional(v.pipe(FLAG, v.description("Whether letter case counts for nothing"))),
     context_lines: v.optional(
-      v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_CONTEXT), v.description("Lines around each match")),
+      v.pipe(
+        v.number(),
+        v.integer("an integer"),
+        v.minValue(0),
+        v.maxValue(MAX_CONTEXT),
+        v.description("Lines around each match"),
+      ),
     ),
     include_all: v.optional(v.pipe(FLAG, v.description("Both hidden and ignored"))),
     include: v.optional(
@@ -67,7 +74,7 @@ export const Grep = defineTool({
     limit: v.optional(
       v.pipe(
         v.number(),
-        v.integer(),
+        v.integer("an integer"),
         v.minValue(1),
         v.maxValue(MATCHES.most),
         v.description("Most matching lines, or files; 200 without"),

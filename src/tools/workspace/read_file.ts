@@ -5,7 +5,7 @@ import { defineTool } from "../../tool/define.ts";
 import type { LinesRead } from "../../tool/powers.ts";
 import { assertAgentPath } from "./agent_path.ts";
 
-const LINE = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(Number.MAX_SAFE_INTEGER));
+const LINE = v.pipe(v.number(), v.integer("an integer"), v.minValue(1), v.maxValue(Number.MAX_SAFE_INTEGER));
 
 /** Least width of a line number. */
 const NUMBER_WIDTH = 4;
