@@ -32,14 +32,18 @@ export const EXIT_TABLE: readonly { readonly code: ExitCode; readonly meaning: s
   { code: 1, meaning: "the agent failed, or did nothing under --locked", next: "twokey replay <audit> --human" },
   { code: 3, meaning: "authority was gained", next: "twokey policy explain" },
   { code: 64, meaning: "usage: an unknown command, flag or value", next: "twokey <command> --help" },
-  { code: 65, meaning: "a policy, fixture, lock or log was read and is wrong", next: "twokey policy validate" },
+  {
+    code: 65,
+    meaning: "a policy, fixture, lock, log or recording was read and is wrong, or a rerun diverged",
+    next: "twokey policy validate",
+  },
   { code: 66, meaning: "an input cannot be read at all", next: "twokey doctor --project ." },
   { code: 70, meaning: "ended: deadline, memory, budget or an internal fault", next: "twokey replay <audit> --human" },
   { code: 73, meaning: "something cannot be created", next: "twokey init --list" },
   { code: 74, meaning: "the audit log or the state cannot be written", next: "twokey doctor" },
   { code: 77, meaning: "a call was denied that the policy does not expect", next: "twokey replay <audit> --human" },
   { code: 78, meaning: "a required control is not available or did not hold", next: "twokey doctor" },
-  { code: 79, meaning: "an approval is pending", next: "twokey replay <audit> --human" },
+  { code: 79, meaning: "an approval is pending", next: "twokey approval inbox" },
 ];
 
 /** Base of every error that the product throws on purpose. Branch on the class, look up by `code`. */

@@ -38,14 +38,22 @@ export const HOST_RECORD_TYPES = [
   "process_output_budget",
   "worker_host_call",
   "authority_check",
+  "rerun_divergence",
 ] as const;
 
 /** Types that only the launcher writes. */
 export const LAUNCHER_RECORD_TYPES = [
   "run_start",
+  "session_load",
+  "session_save",
+  "product_reset",
   "unsupported_control",
   "run_artifact_manifest",
   "process_egress",
+  "tool_approval_pending",
+  "tool_approval_granted",
+  "tool_approval_denied",
+  "tool_approval_stale",
   "run_end",
 ] as const;
 

@@ -180,6 +180,7 @@ function faultsOf(result: JsonObject): string[] {
     ...(thrown === null ? [] : [`the agent threw ${textField(agent, "name") ?? "Error"}: ${thrown}`]),
     ...[textField(control, "message")].filter((text) => text !== null),
     ...missing,
+    ...textsOf(own(result, "unmet_events")),
     ...(own(result, "did_nothing") === true ? ["no call succeeded and no event was emitted"] : []),
   ];
 }
@@ -196,7 +197,10 @@ function denialOf(row: JsonObject, compiled: CompiledPolicy | undefined): CiDeni
   const common = { tool, reason, expected, target: target === null ? null : shown(target, compiled) };
   if (compiled === undefined) return { ...common, allow: null, position: null };
   const { loaded, plan, places } = compiled;
-  const allow = reason !== null && isDenialCode(reason)
+  const id = textField(row, "approval_id");
+  const allow = reason === "approval_pending" && id !== null
+    ? `twokey approval allow ${id.slice(0, 12)}`
+    : reason !== null && isDenialCode(reason)
     ? suggest({ tool, code: reason, rule, target }, plan, { places, toolNames: Object.keys(MANIFESTS) })
     : null;
   return { ...common, allow, position: loaded.positionOf(rule ?? (reason === "tool_not_granted" ? "/tools" : "/fs")) };
@@ -206,6 +210,10 @@ function shown(path: string, compiled: CompiledPolicy | undefined): string;
 function shown(path: string | null, compiled: CompiledPolicy | undefined): string | null;
 function shown(path: string | null, compiled: CompiledPolicy | undefined): string | null {
   return path === null ? null : withoutProject(path, compiled?.places.project ?? null);
+}
+
+function textsOf(value: Json): readonly string[] {
+  return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
 }
 
 function listOf(value: Json): readonly JsonObject[] {

@@ -2,12 +2,14 @@
  * The one path of every call: registry, copy in, prepare, gate, record, invoke, copy out, record. Agent code, a model
  * loop, MCP and the command line all end here.
  *
+ * Long on purpose: there is one path, and it is read in one place.
+ *
  * @module
  */
 import * as v from "valibot";
 import type { RecordBody } from "../audit/record.ts";
 import type { Requirement } from "../authority/requirement.ts";
-import { AuditError, BudgetError, BugError, ControlError, DenialError, ToolError, ToolInputError } from "../errors.ts";
+import { BugError, ControlError } from "../errors.ts";
 import type { Decision } from "../gate/decide.ts";
 import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
@@ -15,20 +17,13 @@ import type { Budgets } from "../plan/plan.ts";
 import type { FullPowers, FullResolve, Prepared, Tool } from "../tool/define.ts";
 import { mustAwaitRecord } from "../tool/define.ts";
 import type { AuditMode } from "../tool/define.ts";
+import type { ApprovalQuestion, ApprovalVerdict } from "./approval.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { budget, classify, denied, Ended, failed, invalid, type Outcome } from "./ended.ts";
 import { LazyAbort } from "./lazy_abort.ts";
+import type { AnswerRecorded, RecordedCall } from "./recorded_call.ts";
 import type { Turn } from "./workspace/permits.ts";
-
-/** What became of a call. */
-export type Outcome =
-  | { readonly kind: "result"; /** JSON text of the result. */ readonly text: string }
-  | {
-    readonly kind: "denied" | "invalid" | "error" | "timeout" | "budget";
-    readonly code: string;
-    /** Safe for the agent. */
-    readonly message: string;
-  };
 
 /** What a call wants, as it came over the boundary. */
 export interface CallInput {
@@ -51,8 +46,12 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
-  /** The place of a call among those that touch the same files; `undefined`: it is in nobody's way. */
+  /** The place of a call among those that touch the same files; absent: it is in nobody's way. */
   turn?(tool: string): Turn | undefined;
+  /** What answers in place of the tools; absent but where a run is run again. */
+  recorded?: AnswerRecorded;
+  /** Takes an outcome just before its record is made; returns further fields of that record. */
+  settled?(callId: string, outcome: Outcome): JsonObject;
   /** What the log keeps of a tool's arguments and results, where the plan says otherwise than the tool. */
   auditOf?(tool: Tool): Tool["audit"];
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
@@ -64,7 +63,10 @@ export interface CallHost {
     text: { readonly bytes: number; readonly printed?: string },
   ): Json | Promise<Json>;
   record(body: RecordBody): void;
-  recordAndWait(body: RecordBody): void;
+  /** A promise where the record is not on disk yet: the call must wait for it. */
+  recordAndWait(body: RecordBody): void | Promise<void>;
+  /** Asks for an approval of a call; absent where nobody can be asked, and then a call that asks is denied. */
+  approve?(callId: string, question: ApprovalQuestion): Promise<ApprovalVerdict>;
   now(): number;
   readonly deadlines: Deadlines;
   readonly totals: Totals;
@@ -75,18 +77,6 @@ export interface Totals {
   calls: number;
   argBytes: number;
   resultBytes: number;
-}
-
-/** The end of a call, before it is an outcome: thrown inside the path, never outside. */
-class Ended extends Error {
-  readonly outcome: Exclude<Outcome, { kind: "result" }>;
-  readonly body: RecordBody;
-
-  constructor(outcome: Exclude<Outcome, { kind: "result" }>, body: RecordBody) {
-    super(outcome.message);
-    this.outcome = outcome;
-    this.body = body;
-  }
 }
 
 /**
@@ -105,33 +95,37 @@ export async function call(host: CallHost, callId: string, input: CallInput): Pr
   } catch (error) {
     if (!(error instanceof Ended)) throw error;
     const { type, ...fields } = error.body;
-    host.record({ type, ...ids, ...fields });
+    host.record({ type, ...ids, ...fields, ...host.settled?.(callId, error.outcome) });
     return error.outcome;
   } finally {
     turn?.end();
   }
 }
 
-async function run(
-  host: CallHost,
-  callId: string,
-  input: CallInput,
-  turn: Turn | undefined,
-): Promise<string> {
+async function run(host: CallHost, callId: string, input: CallInput, turn: Turn | undefined): Promise<string> {
   const { name } = input;
   countAttempt(host, input);
   const timeoutMs = host.timeoutMs(name);
   if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: "/tools" });
   const args = copyArgs(host, input);
+  if (host.recorded !== undefined) {
+    return await answerRecorded(host, host.recorded, { callId, tool: name, args, bytes: input.bytes });
+  }
 
   const loaded = host.tool(name);
   const tool = loaded instanceof Promise ? await loaded : loaded;
   const made = prepare(tool, args, host.resolver(tool));
   const prepared = made instanceof Promise ? await made : made;
   turn?.claim(prepared.request.requirements);
-  const rules = gate(host, tool, prepared);
-  if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
+  const admitted = gate(host, tool, prepared);
+  if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules: admitted.rules });
+  // Before the deadline starts: what a person takes to answer is not the tool's time, nor that of the calls behind it.
+  if (admitted.kind !== "allow") turn?.stepAside();
+  const approval = admitted.kind === "allow"
+    ? undefined
+    : await approve(host, { callId, tool, prepared, known: { args, bytes: input.bytes }, rule: admitted.rule });
 
+  if (approval !== undefined) turn?.rejoin();
   const started = host.now();
   const deadlineMs = started + timeoutMs;
   const notes: Record<string, Json> = { ...host.note?.(name) };
@@ -158,22 +152,51 @@ async function run(
     arg_bytes: input.bytes,
     ...(prepared.request.requirements.length === 0
       ? {}
-      : { requirements: prepared.request.requirements.map(shown), rules }),
+      : { requirements: prepared.request.requirements.map(shown), rules: admitted.rules }),
+    ...approval,
     ...prepared.note,
     ...notes,
   };
-  if (mustAwaitRecord(tool.effect)) host.recordAndWait(body);
-  else host.record(body);
+  // A call that was approved waits in any case: its approval is spent once the record is written.
+  if (approval !== undefined || mustAwaitRecord(tool.effect)) {
+    const written = host.recordAndWait(body);
+    if (written !== undefined) await written;
+  } else host.record(body);
 
   const value = await invoke({ host, tool, prepared, context, controller, turn, timeoutMs, notes, late });
   const text = copyOut(tool, value);
+  return await giveResult(host, {
+    callId,
+    name,
+    text,
+    value: value as Json,
+    mode: auditOf(host, tool).result,
+    started,
+    notes,
+  });
+}
+
+/** Counts a result, records it and hands it out. */
+async function giveResult(
+  host: CallHost,
+  { callId, name, text, value, mode, started, notes }: {
+    readonly callId: string;
+    readonly name: string;
+    readonly text: string;
+    readonly value: Json;
+    readonly mode: AuditMode;
+    /** When the call began, in milliseconds since the Unix epoch. */
+    readonly started: number;
+    readonly notes: JsonObject;
+  },
+): Promise<string> {
   const bytes = utf8Length(text);
   const over = overResult(host, bytes);
   if (over !== undefined) {
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
-  const shownResult = host.audit(value as Json, auditOf(host, tool).result, { bytes, printed: text });
+  const shownResult = host.audit(value, mode, { bytes, printed: text });
   host.record({
     type: "tool_result",
     call_id: callId,
@@ -182,20 +205,35 @@ async function run(
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
+    ...host.settled?.(callId, { kind: "result", text }),
   });
   return text;
+}
+
+/** A call of a run that is run again: the recording is the only thing that can answer. */
+async function answerRecorded(host: CallHost, recorded: AnswerRecorded, call: RecordedCall): Promise<string> {
+  const started = host.now();
+  const found = recorded(call);
+  // Never answered then, never answered now: it keeps its slot until the end, as it did.
+  if (found === undefined) return await new Promise<never>(() => {});
+  const { outcome, body, mode } = found;
+  if (outcome.kind !== "result") throw new Ended(outcome, body);
+  const { callId, tool: name } = call;
+  const { text } = outcome;
+  return await giveResult(host, { callId, name, text, value: JSON.parse(text) as Json, mode, started, notes: {} });
+}
+
+/** A call that is prepared. */
+interface Wanted {
+  readonly callId: string;
+  readonly tool: Tool;
+  readonly prepared: Prepared;
 }
 
 /** A dry run ends where the effect would start: the decision is the result. */
 async function decided(
   host: CallHost,
-  { callId, tool, prepared, args, rules }: {
-    readonly callId: string;
-    readonly tool: Tool;
-    readonly prepared: Prepared;
-    readonly args: JsonObject;
-    readonly rules: readonly string[];
-  },
+  { callId, tool, prepared, args, rules }: Wanted & { readonly args: JsonObject; readonly rules: readonly string[] },
 ): Promise<string> {
   const decision = { decision: "allow", rules, requirements: prepared.request.requirements.map(shown) };
   host.record({
@@ -247,16 +285,21 @@ function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Prepared 
   }
 }
 
-function gate(host: CallHost, tool: Tool, prepared: Prepared): readonly string[] {
+function gate(host: CallHost, tool: Tool, prepared: Prepared): Exclude<Decision, { readonly kind: "deny" }> {
   let decision: Decision;
   try {
     decision = host.decide(prepared.request);
   } catch (cause) {
     throw new ControlError("gate_fault", "Cannot decide on a call: the gate is broken", { cause });
   }
-  if (decision.kind === "allow") return decision.rules;
+  if (decision.kind === "allow") return decision;
   if (decision.kind === "ask") {
-    throw denied(tool.name, "approval_required", { reason: "approval_required", rule: decision.rule });
+    if (!host.dryRun && host.approve !== undefined) return decision;
+    throw denied(tool.name, "approval_required", {
+      reason: "approval_required",
+      rule: decision.rule,
+      ...about(decision.requirements[0] ?? prepared.request.requirements[0]),
+    });
   }
   throw denied(tool.name, decision.code, {
     reason: decision.code,
@@ -264,6 +307,30 @@ function gate(host: CallHost, tool: Tool, prepared: Prepared): readonly string[]
     ...(decision.requirement === null ? {} : { requirement: shown(decision.requirement) }),
     ...prepared.note,
   });
+}
+
+/** What a denial says that it was about. */
+function about(requirement: Requirement | undefined): JsonObject {
+  return requirement === undefined ? {} : { requirement: shown(requirement) };
+}
+
+/** Gets the approval that a call needs: fields of its `tool_call`. Everything else about the call is decided by now. */
+async function approve(
+  host: CallHost,
+  { callId, tool, prepared, known, rule }: Wanted & { readonly known: KnownArgs; readonly rule: string },
+): Promise<JsonObject> {
+  const verdict = await host.approve?.(callId, {
+    tool: tool.name,
+    args: known.args,
+    arg_bytes: known.bytes,
+    audit_args: await auditArgs(host, tool, known),
+    requirements: prepared.request.requirements.map(({ kind, target }) => ({ kind, target })),
+    rule,
+  });
+  const ids = { approval_id: verdict?.approval_id ?? null, approval_mode: verdict?.approval_mode ?? null };
+  if (verdict?.status === "granted") return ids;
+  const reason = verdict?.status === "pending" ? "approval_pending" : "approval_denied";
+  throw denied(tool.name, reason, { reason, rule, ...ids, ...about(prepared.request.requirements[0]) });
 }
 
 interface Invocation {
@@ -346,47 +413,6 @@ function auditArgs(host: CallHost, tool: Tool, { args, bytes }: KnownArgs): Json
     !(entry[1] instanceof Promise);
   if (entries.every(isKnown)) return Object.fromEntries(entries);
   return Promise.all(entries.map(async ([key, shown]) => [key, await shown] as const)).then(Object.fromEntries);
-}
-
-/** Turns what a tool threw into the end of its call; what must stop the run passes through. */
-function classify(tool: string, error: unknown, fields: JsonObject): unknown {
-  if (error instanceof Ended || error instanceof AuditError || error instanceof ControlError) return error;
-  if (error instanceof BugError) return error;
-  if (error instanceof DenialError) return denied(tool, error.code, { reason: error.code, rule: null, ...fields });
-  if (error instanceof ToolInputError) return invalid(error.message, fields);
-  if (error instanceof BudgetError) return budget(tool, error.code, error.limit, error.attempted, fields);
-  if (error instanceof ToolError) {
-    return failed(error.code, error.message, {
-      ...fields,
-      error_kind: error.code,
-      retryable: error.retryable,
-      ...error.fields as JsonObject,
-    });
-  }
-  // The text of an unknown exception may hold anything: it goes nowhere.
-  const name = error instanceof Error ? error.constructor.name : typeof error;
-  return failed("tool_fault", `Cannot finish "${tool}": the tool failed inside`, { ...fields, exception: name });
-}
-
-function denied(tool: string, code: string, fields: JsonObject): Ended {
-  const outcome = { kind: "denied" as const, code, message: `agent tool denied: ${tool}` };
-  return new Ended(outcome, { type: "tool_denial", policy: "denied", ...fields });
-}
-
-function invalid(message: string, fields: JsonObject): Ended {
-  const outcome = { kind: "invalid" as const, code: "tool_invalid_args", message };
-  return new Ended(outcome, { type: "tool_invalid_args", policy: "denied", message, ...fields });
-}
-
-function budget(tool: string, name: string, limit: number, attempted: number, fields: JsonObject = {}): Ended {
-  const message = `Cannot finish "${tool}": ${attempted} is over the budget ${name} of ${limit}`;
-  const outcome = { kind: "budget" as const, code: name, message };
-  return new Ended(outcome, { type: "budget_exceeded", budget: name, limit, attempted, ...fields });
-}
-
-function failed(code: string, message: string, fields: JsonObject = {}): Ended {
-  const outcome = { kind: "error" as const, code, message };
-  return new Ended(outcome, { type: "tool_error", ...fields, policy: "allowed", message, code });
 }
 
 function shown({ kind, target }: Requirement): JsonObject {

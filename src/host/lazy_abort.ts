@@ -1,9 +1,15 @@
+/**
+ * An abort signal that costs nothing until somebody asks for it.
+ *
+ * @module
+ */
+
 /** An abort controller that exists only if somebody asks for its signal. */
 export class LazyAbort {
   #controller: AbortController | undefined;
   #reason: string | undefined;
 
-  /** Aborted as soon as {@linkcode LazyAbort.abort} was called, also where it is asked for afterwards. */
+  /** The signal; aborted already where that came before anybody asked. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -12,7 +18,7 @@ export class LazyAbort {
     return this.#controller.signal;
   }
 
-  /** Aborts with an error of that message. */
+  /** Aborts the signal. @param reason Its message. */
   abort(reason: string): void {
     this.#reason = reason;
     this.#controller?.abort(new Error(reason));

@@ -8,18 +8,22 @@ import type { RecordBody } from "../audit/record.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import { AuditWriter, checkBody } from "../audit/writer.ts";
 import { concatBytes } from "../bytes.ts";
-import { AuditError, ControlError } from "../errors.ts";
+import { AuditError, ControlError, type TwokeyError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { after } from "./after.ts";
+import { Approvals } from "./approvals.ts";
+import { ArtifactLedger } from "./artifact_ledger.ts";
 import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
+import { RecordingWriter } from "./recording_writer.ts";
 import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
+import { AGENT_FAILED } from "./verdict.ts";
 import { sweepTemps } from "./sweep.ts";
 
 /** Longest line of the host. */
@@ -48,6 +52,8 @@ interface HostWords {
   end?: { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string };
   fault?: { code: string; message: string };
   ready?: JsonObject;
+  /** JSON text of the state that a session keeps. */
+  state?: string;
 }
 
 class Run {
@@ -59,7 +65,10 @@ class Run {
   readonly #relay: Relay;
   readonly #words: HostWords = {};
   readonly #groups: ChildGroups;
+  readonly #artifacts: ArtifactLedger;
+  readonly #approvals: Approvals | undefined;
   #audit: AuditWriter | undefined;
+  #recording: RecordingWriter | undefined;
   #leave: (() => void) | undefined;
   #auditError: unknown;
   #ended = false;
@@ -67,6 +76,7 @@ class Run {
   constructor(options: LaunchOptions) {
     this.#options = options;
     const { plan, base, channels } = options;
+    this.#artifacts = new ArtifactLedger(plan);
     // The agent first: its start overlaps with everything else, and it waits for the host in any case.
     if (plan.isolation === "process") this.#agent = spawnAgent(base, channels, options.agentBoot, plan.budgets);
     this.#host = spawnHost(base, options.hostFlags, [options.hostMain, ...hostArgs(options)], {
@@ -87,6 +97,7 @@ class Run {
       scrub: () => options.redactor.stream(),
       flood: () => this.#supervisor.end("stderr_exceeded"),
     });
+    this.#approvals = this.#makeApprovals();
   }
 
   async go(): Promise<RunEnd> {
@@ -113,6 +124,7 @@ class Run {
     this.#ends.closeRecords();
     await reading;
     this.#groups.end();
+    await this.#approvals?.close();
     const agentStatus = await this.#agentStatus();
     await Promise.all(relays);
     this.#supervisor.stop();
@@ -125,19 +137,24 @@ class Run {
     this.#kill();
     this.#groups.end();
     this.#audit?.close();
+    this.#recording?.close();
     this.#ends.close();
   }
 
   #openAudit(): void {
-    const { auditPath, runId, start } = this.#options;
-    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256: new GrowingSha256().digest });
-    this.#audit.append([JSON.stringify({ type: "run_start", ...start })]);
+    const { auditPath, recordingPath, runId, start, session } = this.#options;
+    const sha256 = new GrowingSha256().digest;
+    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256 });
+    if (recordingPath !== undefined) this.#recording = RecordingWriter.create(recordingPath, sha256);
+    const loaded = session === undefined ? [] : [JSON.stringify(session.loaded)];
+    this.#audit.append([JSON.stringify({ type: "run_start", ...start }), ...loaded]);
     this.#audit.sync();
   }
 
   #sendInit(): void {
-    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs } =
+    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs, rerun } =
       this.#options;
+    const { state = {}, session } = this.#options;
     const init = {
       plan,
       places,
@@ -149,14 +166,18 @@ class Run {
       seed,
       dryRun,
       canary: channels.canary,
+      state,
+      ...(session === undefined ? {} : { session: { turnId: session.turnId } }),
       ...(programs === undefined ? {} : { programs: programs.setup }),
+      ...(this.#recording === undefined ? {} : { record: true }),
+      ...(rerun === undefined ? {} : { rerun: { bytes: rerun.length } }),
     };
     // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
     this.#answer(`${JSON.stringify(init)}\n`);
   }
 
-  async #answer(text: string): Promise<void> {
-    const bytes = ENCODER.encode(text);
+  async #answer(answer: string | Uint8Array): Promise<void> {
+    const bytes = typeof answer === "string" ? ENCODER.encode(answer) : answer;
     try {
       for (let at = 0; at < bytes.length;) at += await this.#ends.answers.write(bytes.subarray(at));
     } catch {
@@ -206,12 +227,19 @@ class Run {
         this.#control(line);
         continue;
       }
+      if (line.startsWith("%") && this.#recording !== undefined) {
+        this.#recording.append(line.slice(1));
+        continue;
+      }
       const waits = line.startsWith("!");
       const text = waits ? line.slice(1) : line;
       const body = checkBody(text);
+      this.#recording?.check(body);
       texts.push(text);
       bodies.push(body);
       this.#supervisor.saw(body);
+      this.#artifacts.saw(body);
+      this.#approvals?.saw(body);
       if (waits) waiting++;
     }
     this.#append(texts);
@@ -230,6 +258,10 @@ class Run {
   #control(line: string): void {
     const space = line.indexOf(" ");
     const word = line.slice(1, space);
+    if (word === "state") {
+      this.#words.state = line.slice(space + 1);
+      return;
+    }
     const body = JSON.parse(line.slice(space + 1)) as JsonObject;
     if (word === "ready") {
       this.#words.ready = body;
@@ -239,11 +271,40 @@ class Run {
     } else if (word === "end") {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
       this.#leave = after(LEAVE_MS, () => this.#kill());
-    } else if (word === "child") this.#groups.started(Number(body.pid));
+    } else if (word === "ask") this.#ask(body);
+    else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
+    else if (word === "recording") this.#answer(this.#options.rerun ?? new Uint8Array());
     else if (word === "gone") this.#groups.gone(Number(body.pid));
     else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
     else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
+  }
+
+  #makeApprovals(): Approvals | undefined {
+    const { approvals, plan, runId, redactor, onRecord } = this.#options;
+    if (approvals === undefined) return undefined;
+    return new Approvals({ ...approvals, plan, runId, redactor, now: Date.now }, {
+      record: (body) => {
+        this.#record(body);
+        this.#audit?.sync();
+        onRecord(body);
+      },
+      answer: (line) => void this.#answer(`${line}\n`),
+      waiting: (on) => this.#supervisor.waiting(on),
+      fail: (error) => this.#failApprovals(error),
+    });
+  }
+
+  #ask(body: JsonObject): void {
+    if (this.#approvals === undefined) {
+      throw new AuditError("audit_approval", "Cannot take a line of the host: nothing in this run asks for approvals");
+    }
+    this.#approvals.ask(body);
+  }
+
+  #failApprovals(error: TwokeyError): void {
+    this.#words.fault ??= { code: error.code, message: error.message };
+    this.#supervisor.end(error instanceof ControlError ? error.code : "approval_log_failed");
   }
 
   /** Writes a record of the launcher's own while the run goes on. */
@@ -283,7 +344,7 @@ class Run {
     return status;
   }
 
-  #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): RunEnd {
+  async #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): Promise<RunEnd> {
     const { plan, places } = this.#options;
     if (this.#words.end === undefined) {
       for (const { root } of plan.fs.write) sweepTemps(this.#options.seed.slice(0, OWNER_DIGITS), root, places);
@@ -291,18 +352,26 @@ class Run {
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;
     if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
-    const { status, reason, error, value } = this.#judge(hostStatus, agentStatus);
+    const judged = this.#judge(hostStatus, agentStatus);
+    const unsaved = await this.#saveSession(judged.reason);
+    const { status, reason, error, value } = unsaved ?? judged;
     const { inFlight } = this.#supervisor;
     const { fault } = this.#words;
     this.#ended = true;
-    audit.append([JSON.stringify({
-      type: "run_end",
-      status,
-      reason,
-      ...(error === undefined ? {} : { error }),
-      ...(fault === undefined ? {} : { fault }),
-      ...(inFlight.length === 0 ? {} : { in_flight: inFlight as unknown as Json }),
-    })]);
+    this.#recording?.sync();
+    const manifest = this.#artifacts.record({ status, reason }, this.#options.start.plan ?? null);
+    audit.append([
+      JSON.stringify(manifest),
+      JSON.stringify({
+        type: "run_end",
+        status,
+        reason,
+        ...(error === undefined ? {} : { error }),
+        ...(fault === undefined ? {} : { fault }),
+        ...(inFlight.length === 0 ? {} : { in_flight: inFlight as unknown as Json }),
+        ...(this.#recording === undefined ? {} : { recording: this.#recording.summary }),
+      }),
+    ]);
     audit.sync();
     return {
       status,
@@ -317,6 +386,23 @@ class Run {
     };
   }
 
+  /** Keeps the state of a run that ended well. Everything that could change it has settled: the host is gone. */
+  async #saveSession(
+    reason: string,
+  ): Promise<{ status: "error"; reason: string; error?: never; value?: never } | undefined> {
+    const { session, runId } = this.#options;
+    const failed = await session?.save(this.#words.state, {
+      runId,
+      reason,
+      record: (body) => {
+        this.#append([JSON.stringify(body)]);
+        this.#audit?.sync();
+        this.#options.onRecord(body);
+      },
+    });
+    return failed === undefined ? undefined : { status: "error", reason: failed };
+  }
+
   #judge(
     host: Deno.CommandStatus,
     agent: Deno.CommandStatus | undefined,
@@ -326,8 +412,10 @@ class Run {
     if (this.#supervisor.reason !== undefined) return failed(this.#supervisor.reason);
     if (fault !== undefined) return failed(fault.code);
     if (end === undefined) return failed(isOutOfMemory(host) ? this.#memoryReason() : "host_crash");
-    if (end.reason === "agent_gone" && agent !== undefined) return failed(agentDeath(agent));
-    return end;
+    const own = end.reason === "agent_gone" && agent !== undefined ? failed(agentDeath(agent)) : end;
+    // Whatever the agent made of it: a call waits for an approval, so the run is not done.
+    const isPending = this.#approvals?.isPending === true && (own.reason === "done" || AGENT_FAILED.has(own.reason));
+    return isPending ? failed("approval_pending") : own;
   }
 
   /** A host out of memory is the agent's doing only where the agent shares its heap. */

@@ -6,6 +6,7 @@
  */
 import { admitsRepository } from "../authority/repository.ts";
 import { canonical } from "../json.ts";
+import { approvalTerms, mayAsk } from "./approval_terms.ts";
 import { BUDGETS } from "./budgets.ts";
 import type { Change } from "./change.ts";
 import { comparePaths, reachesOutside } from "./compare_paths.ts";
@@ -18,6 +19,7 @@ import {
   type Isolation,
   ISOLATIONS,
   type Plan,
+  type PlannedPackage,
   type UnsafeGrant,
 } from "./plan.ts";
 
@@ -40,11 +42,14 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareCredentials(base, head),
     ...compareSets({ subject: "variable", noun: "the variable", rule: "/network" }, base.env, head.env),
     ...compareProcess(base, head),
+    ...comparePackages(base, head),
     ...compareModel(base, head),
     ...compareGate(base, head),
+    ...compareApprovals(base, head),
     ...compareBudgets(base.budgets, head.budgets),
     ...compareIsolation(base.isolation, head.isolation),
     ...compareRedaction(base, head),
+    ...compareSession(base, head),
     ...compareUnsafe(base.unsafe, head.unsafe),
     ...compareFree(base, head),
   ];
@@ -139,6 +144,21 @@ function compareRepositories(base: Plan, head: Plan): Change[] {
   return [...beyond("gained", base, head), ...beyond("lost", head, base)];
 }
 
+/** Code of others that becomes part of the agent: another version, or another archive of the same, is another package. */
+function comparePackages({ packages: was = [] }: Plan, { packages: is = [] }: Plan): Change[] {
+  const same = (a: PlannedPackage) => (b: PlannedPackage) =>
+    a.name === b.name && a.version === b.version && a.integrity === b.integrity;
+  const text = ({ name, version, integrity }: PlannedPackage, others: readonly PlannedPackage[]) => {
+    const versions = others.filter((other) => other.name === name).map((other) => other.version);
+    const instead = versions.length === 0 || versions.includes(version) ? "" : ` instead of ${versions.join(", ")}`;
+    return `the package ${name} ${version}${instead} (${integrity.slice(0, 19)}…)`;
+  };
+  const beyond = (kind: Change["kind"], from: readonly PlannedPackage[], to: readonly PlannedPackage[]): Change[] =>
+    to.filter((one) => !from.some(same(one)))
+      .map((one) => ({ kind, subject: "package", text: text(one, from), rule: one.rule }));
+  return [...beyond("gained", was, is), ...beyond("lost", is, was)];
+}
+
 /** Another variable is another credential: who asks decides what is answered. */
 function compareCredentials(base: Plan, head: Plan): Change[] {
   const beyond = (kind: Change["kind"], from: Plan, to: Plan): Change[] =>
@@ -211,6 +231,33 @@ function compareGate(base: Plan, head: Plan): Change[] {
   ];
 }
 
+/** A call that no longer asks is a gain, where the base let it run at all; so is an approval that holds longer. */
+function compareApprovals(base: Plan, head: Plan): Change[] {
+  const [was, is] = [approvalTerms(base), approvalTerms(head)];
+  const beyond = (these: typeof was, those: typeof was) =>
+    these.require.filter(({ tool }) => !those.require.some((other) => other.tool === tool));
+  const change = (kind: Change["kind"], text: string, rule: string): Change => ({
+    kind,
+    subject: "approval",
+    text,
+    rule,
+  });
+  const changes = [
+    ...beyond(was, is).filter(({ tool }) => own(head.tools, tool) !== undefined)
+      .map(({ tool }) => change("gained", `calls of ${tool} without an approval`, "/approvals/require")),
+    ...beyond(is, was).filter(({ tool }) => own(base.tools, tool) !== undefined)
+      .map(({ tool, rule }) => change("narrowed", `every call of ${tool} asks`, rule)),
+  ];
+  if (!mayAsk(base) || !mayAsk(head)) return changes;
+  const number = (text: string, key: "maxAgeMs" | "waitMs") =>
+    compareNumber({ subject: "approval", text, rule: `/approvals/${key}` }, was[key], is[key]);
+  return [
+    ...changes,
+    ...number("ms that an unused approval holds", "maxAgeMs"),
+    ...number("ms that a question waits", "waitMs"),
+  ];
+}
+
 /** Whether another rule takes at least what the first one takes. */
 function isWithin({ effect, kind, tools, match }: GateRule, other: GateRule): boolean {
   const { tools: others } = other;
@@ -229,6 +276,16 @@ function compareRedaction({ redact: was }: Plan, { redact: is }: Plan): Change[]
     ...was.filter((name) => !is.includes(name)).map((name) => change("gained", `the field "${name}" in the log`)),
     ...is.filter((name) => !was.includes(name)).map((name) => change("narrowed", `the field "${name}" is redacted`)),
   ];
+}
+
+/** What is kept between runs is what one run can tell the next one. */
+function compareSession(base: Plan, head: Plan): Change[] {
+  const fileOf = ({ session }: Plan) => session === undefined ? [] : [session.file];
+  return compareSets(
+    { subject: "session", noun: "state kept between runs in", rule: head.session?.rule ?? "/session" },
+    fileOf(base),
+    fileOf(head),
+  );
 }
 
 function isInSets({ kind, tools }: GateRule): boolean {

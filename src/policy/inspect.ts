@@ -3,11 +3,13 @@
  *
  * @module
  */
-import { sha256 } from "../json.ts";
+import { isJsonObject, type JsonObject, sha256 } from "../json.ts";
 import { pathProblem, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
+import type { EventSchemaFact, EventSchemaSource } from "./event_schema_fact.ts";
 import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
+import { addFix, type LockedPackages, lockedPackages, PACKAGE_LOCKS, type PackageProblem } from "./package_lock.ts";
 import { type ProgramFact, readProgram } from "./program_fact.ts";
 import { maybeLstat, realOf } from "./real_path.ts";
 import type { Policy } from "./schema.ts";
@@ -34,8 +36,12 @@ export interface Facts {
   readonly inputs: ReadonlyMap<string, string>;
   /** What each program is, by the JSON Pointer of its path; one that cannot be read has no fact. */
   readonly programs: ReadonlyMap<string, ProgramFact>;
+  /** What each schema of an expected event is, by its JSON Pointer; a file that cannot be read has no fact. */
+  readonly eventSchemas: ReadonlyMap<string, EventSchemaFact>;
   /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
   readonly tracked: ReadonlySet<string>;
+  /** What the project's lock says of the packages that the policy lists; `null` where it lists none. */
+  readonly packages: LockedPackages | PackageProblem | null;
 }
 
 /** Options of {@linkcode inspect}. */
@@ -53,10 +59,12 @@ export interface FileView {
   lookAt(path: string): PathFact | Promise<PathFact>;
   /** SHA-256 of a file's bytes; `null` where it cannot be read. */
   hashFile(path: string): Promise<string | null>;
+  /** A file's bytes; `null` where it cannot be read. */
+  readFile(path: string): Promise<Uint8Array<ArrayBuffer> | null>;
 }
 
 /** The disk. */
-const DISK: FileView = Object.freeze({ lookAt, hashFile });
+const DISK: FileView = Object.freeze({ lookAt, hashFile, readFile });
 
 /** Largest file that the launcher reads for the host, in bytes. */
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024;
@@ -68,14 +76,26 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
   const programs = new Map<string, ProgramFact>();
   const tracked = new Set<string>();
   const { view = DISK } = options;
+  const eventSchemas = new Map<string, EventSchemaFact>();
+  const addSchema = async (pointer: string, source: EventSchemaSource) => {
+    const { readEventSchema } = await import("./event_schema_fact.ts");
+    eventSchemas.set(pointer, await readEventSchema(source));
+  };
+  for (const [pointer, value] of inlineSchemas(loaded.policy)) {
+    await addSchema(pointer, { value, positionOf: (at) => loaded.positionOf(pointer + at) });
+  }
   for (const [pointer, text] of pathsOf(loaded.policy)) {
     if (pathProblem(text) !== null) continue;
     const fact = await view.lookAt(resolvePath(loaded.base, text));
     paths.set(pointer, fact);
-    if (pointer === "/network/cache/dir" && isTracked(fact.real)) tracked.add(pointer);
+    if ((pointer === "/network/cache/dir" || pointer === "/session/file") && isTracked(fact.real)) tracked.add(pointer);
     if (/^\/(?:network\/(?:fixtures\/|ca\/file$)|model\/fixture$)/.test(pointer) && fact.kind === "file") {
       const hash = await view.hashFile(fact.real);
       if (hash !== null) inputs.set(pointer, hash);
+    }
+    if (pointer.startsWith("/expectEvents/") && fact.kind === "file") {
+      const bytes = await view.readFile(fact.real);
+      if (bytes !== null) await addSchema(pointer, { bytes, file: text });
     }
     if (pointer.startsWith("/process/commands/") && fact.kind === "file") {
       const program = await readProgram(fact.real) ?? await programInView(view, fact.real);
@@ -89,7 +109,31 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     paths,
     inputs,
     programs,
+    eventSchemas,
     tracked,
+    packages: await readPackages(loaded.policy.packages ?? [], options.places.project, view),
+  };
+}
+
+/**
+ * What the project's lock says of some packages: `deno.lock` where the project has one, else `package-lock.json`.
+ *
+ * @param project Absolute path of the project.
+ * @returns `null` where no package is named; a problem where there is no lock, or none that can be used.
+ */
+export async function readPackages(
+  names: readonly string[],
+  project: string,
+  view: FileView = DISK,
+): Promise<LockedPackages | PackageProblem | null> {
+  if (names.length === 0) return null;
+  for (const lock of PACKAGE_LOCKS) {
+    const text = await lockText(view, resolvePath(project, lock));
+    if (text !== null) return lockedPackages(lock, text, names);
+  }
+  return {
+    problem: `the project has neither ${PACKAGE_LOCKS.join(" nor ")}`,
+    fix: addFix("deno.lock", names[0] ?? ""),
   };
 }
 
@@ -110,6 +154,14 @@ function pathsOf(policy: Policy): [pointer: string, path: string][] {
   if (policy.model?.fixture !== undefined) found.push(["/model/fixture", policy.model.fixture]);
   const ca = policy.network?.ca;
   if (ca !== undefined && "file" in ca) found.push(["/network/ca/file", ca.file]);
+  if (typeof policy.session === "object" && policy.session.file !== undefined) {
+    found.push(["/session/file", policy.session.file]);
+  }
+  for (const [kind, expected] of Object.entries(policy.expectEvents ?? {})) {
+    if (typeof expected === "object" && typeof expected.schema === "string") {
+      found.push([`/expectEvents/${kind}/schema`, expected.schema]);
+    }
+  }
   for (const [name, { path }] of Object.entries(policy.process?.commands ?? {})) {
     found.push([`/process/commands/${name}/path`, path]);
   }
@@ -118,6 +170,15 @@ function pathsOf(policy: Policy): [pointer: string, path: string][] {
     found.push([`/unsafe/outside/${i}/root`, root]);
   }
   return found;
+}
+
+/** Every schema that stands in a policy itself, with its JSON Pointer. */
+function inlineSchemas(policy: Policy): [pointer: string, schema: JsonObject][] {
+  return Object.entries(policy.expectEvents ?? {}).flatMap(([kind, expected]) =>
+    typeof expected === "object" && isJsonObject(expected.schema)
+      ? [[`/expectEvents/${kind}/schema`, expected.schema] as [string, JsonObject]]
+      : []
+  );
 }
 
 /**
@@ -144,11 +205,27 @@ async function programInView(view: FileView, path: string): Promise<ProgramFact 
   return { sha256, kind: "binary", setsUser: false, identity: { dev: 0, ino: 0, size: 0, mtimeMs: 0 } };
 }
 
-async function hashFile(path: string): Promise<string | null> {
+/** Text of a lock; `null` where there is none, or a link: that could be anybody's. */
+async function lockText(view: FileView, path: string): Promise<string | null> {
+  const { kind, real } = await view.lookAt(path);
+  const bytes = kind === "file" && real === path ? await view.readFile(path) : null;
   try {
-    if ((await Deno.stat(path)).size > MAX_INPUT_BYTES) return null;
-    return await sha256(await Deno.readFile(path));
+    return bytes === null ? null : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return null;
   }
+}
+
+async function readFile(path: string): Promise<Uint8Array<ArrayBuffer> | null> {
+  try {
+    if ((await Deno.stat(path)).size > MAX_INPUT_BYTES) return null;
+    return await Deno.readFile(path);
+  } catch {
+    return null;
+  }
+}
+
+async function hashFile(path: string): Promise<string | null> {
+  const bytes = await readFile(path);
+  return bytes === null ? null : await sha256(bytes);
 }

@@ -8,16 +8,21 @@
 import * as v from "valibot";
 import type { JsonObject } from "../json.ts";
 import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
+import { DEFAULT_TERMS, TERM_BOUNDS } from "../plan/approval_terms.ts";
 import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
 import { type Budgets, ISOLATIONS } from "../plan/plan.ts";
 import type { OutputOf } from "../tool/define.ts";
 import { modelBlock } from "./model_schema.ts";
+import { PACKAGE_NAME } from "./package_lock.ts";
 import { accepted, processBlock, processUnsafe } from "./process_schema.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
 const toolName = v.pipe(v.string(), v.minLength(1), v.maxLength(128));
 const variable = v.pipe(v.string(), v.regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "a variable name"));
+
+/** Most events of a kind that can be expected: as many as a run may emit at all. */
+const MAX_EVENTS = 10_000_000;
 
 const readRoot = v.strictObject({
   root: v.pipe(
@@ -166,8 +171,29 @@ const gate = v.strictObject({
   ask: v.optional(v.pipe(
     v.array(v.pipe(gateRule, v.description("A rule that asks"))),
     v.maxLength(1024),
-    v.description("What needs an approval although a grant admits it. Without an approver, asking is a denial"),
+    v.description("What needs an approval of the very call although a grant admits it"),
   )),
+});
+
+function term(name: keyof typeof TERM_BOUNDS, what: string) {
+  const { min, max } = TERM_BOUNDS[name];
+  return v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(min),
+    v.maxValue(max),
+    v.description(`${what}: milliseconds, ${min} to ${max}, default ${DEFAULT_TERMS[name]}`),
+  ));
+}
+
+const approvals = v.strictObject({
+  require: v.optional(v.pipe(
+    v.array(v.pipe(toolName, v.description("Name of a granted tool"))),
+    v.maxLength(256),
+    v.description("Tools whose every call needs an approval of its own. It holds for that call alone, once"),
+  )),
+  maxAgeMs: term("maxAgeMs", "Age after which an approval that was not used holds no longer"),
+  waitMs: term("waitMs", "Longest wait for a person who is asked; then the call stays pending and the run stops"),
 });
 
 function budget(spec: BudgetSpec) {
@@ -197,6 +223,29 @@ const unsafe = v.strictObject({
     v.description("Roots outside the project that the author accepts"),
   )),
   ...processUnsafe,
+});
+
+const expectedEvents = v.strictObject({
+  min: v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(0),
+    v.maxValue(MAX_EVENTS),
+    v.description("The least number of them; default: 1"),
+  )),
+  max: v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(1),
+    v.maxValue(MAX_EVENTS),
+    v.description("The largest number of them; one more ends the run. Default: the budget alone"),
+  )),
+  schema: v.optional(v.pipe(
+    v.union([path, v.record(v.string(), v.unknown())], "the path of a JSON Schema, or the schema itself"),
+    v.description(
+      "JSON Schema (draft 2020-12) that each of them must fit: a file, relative to this policy, or the schema itself",
+    ),
+  )),
 });
 
 const policyTest = v.strictObject({
@@ -231,6 +280,18 @@ export const policySchema = v.strictObject({
     path,
     v.description("The agent's entry module, relative to this policy; absent where only call is used"),
   )),
+  packages: v.optional(v.pipe(
+    v.array(v.pipe(
+      v.string(),
+      v.regex(PACKAGE_NAME, "the name of an npm package, without a version or a path"),
+      v.description("Name of an npm package; deno.lock or package-lock.json of the project says which version"),
+    )),
+    v.maxLength(256),
+    v.description(
+      "npm packages of plain ES modules that the agent may import, with what the lock says that they depend on. " +
+        "Absent: none",
+    ),
+  )),
   isolation: v.optional(v.pipe(
     v.picklist(ISOLATIONS),
     v.description("Where agent code runs. process (default) is the only one that bounds processor time and memory"),
@@ -254,6 +315,9 @@ export const policySchema = v.strictObject({
   model: v.optional(v.pipe(modelBlock, v.description("Models that may be asked, and by whom they are answered"))),
   process: v.optional(v.pipe(processBlock, v.description("Programs that may be started. Absent: none"))),
   gate: v.optional(v.pipe(gate, v.description("Rules that narrow what the grants above admit"))),
+  approvals: v.optional(
+    v.pipe(approvals, v.description("Calls that wait for a person's yes. Absent: rules alone ask")),
+  ),
   budgets: v.optional(v.pipe(budgets, v.description("Limits of the run, inclusive; each has a default"))),
   redact: v.optional(v.pipe(
     v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(128), v.description("A field name"))),
@@ -263,9 +327,27 @@ export const policySchema = v.strictObject({
   expectEvents: v.optional(v.pipe(
     v.record(
       v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.:-]{1,128}$/, "an event kind of letters, digits, _ . : -")),
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000_000)),
+      v.union([
+        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_EVENTS), v.description("The least number")),
+        v.pipe(expectedEvents, v.description("How many of them, and what each must fit")),
+      ], "a number, or an object of min, max and schema"),
     ),
-    v.description("Events that the run must emit: kind to the least number of them, 1 or more"),
+    v.description("Events that the run must emit, by kind: the least number of them, 1 or more, or more about them"),
+  )),
+  session: v.optional(v.pipe(
+    v.union([
+      v.literal(true),
+      v.strictObject({
+        file: v.optional(v.pipe(
+          path,
+          v.description("File of the session, relative to this policy, one that git ignores; it need not exist yet"),
+        )),
+      }),
+    ], "true, or an object that may name a file"),
+    v.description(
+      "Keeps the agent's state between runs: true, or with a file of its own. Default file: one for each policy, in the " +
+        "user's state folder. Absent: the state ends with the run",
+    ),
   )),
   expectDenials: v.optional(v.pipe(
     v.array(v.strictObject({
@@ -290,9 +372,6 @@ export type Policy = OutputOf<(typeof import("./schema.ts"))["policySchema"]>;
 
 /** One rule of the policy's `gate` block. */
 export type PolicyGateRule = v.InferOutput<typeof gateRule>;
-
-/** Blocks that are reserved: until something enforces them, a policy that names one is refused. */
-export const RESERVED_BLOCKS: readonly string[] = ["approvals"];
 
 /**
  * The published JSON Schema (draft 2020-12) of a policy file. Loads its converter on first use, so that validating a

@@ -19,6 +19,10 @@ export const COUNTERS = [
   "tool_timeouts",
   "tool_invalid_args",
   "budget_exceeded",
+  "tool_approval_pending",
+  "tool_approval_granted",
+  "tool_approval_denied",
+  "tool_approval_stale",
   "fs_read_calls",
   "fs_read_results",
   "fs_read_denials",
@@ -58,6 +62,9 @@ export const COUNTERS = [
   "state_lists",
   "state_resets",
   "state_snapshots",
+  "session_loads",
+  "session_saves",
+  "product_resets",
   "audit_notes",
   "audit_controls",
   "authority_checks",
@@ -65,6 +72,7 @@ export const COUNTERS = [
   "revocation_denials",
   "worker_host_calls",
   "unsupported_controls",
+  "rerun_divergences",
   "run_end_ok",
   "run_end_error",
 ] as const;
@@ -83,6 +91,10 @@ const BY_TYPE: Partial<Readonly<Record<RecordType, Counter>>> = {
   tool_timeout: "tool_timeouts",
   tool_invalid_args: "tool_invalid_args",
   budget_exceeded: "budget_exceeded",
+  tool_approval_pending: "tool_approval_pending",
+  tool_approval_granted: "tool_approval_granted",
+  tool_approval_denied: "tool_approval_denied",
+  tool_approval_stale: "tool_approval_stale",
   named_network_cache_hit: "named_network_cache_hits",
   named_network_cache_miss: "named_network_cache_misses",
   named_network_cache_write: "named_network_cache_writes",
@@ -99,6 +111,8 @@ const BY_TYPE: Partial<Readonly<Record<RecordType, Counter>>> = {
   state_list: "state_lists",
   state_reset: "state_resets",
   state_snapshot: "state_snapshots",
+  session_load: "session_loads",
+  product_reset: "product_resets",
   audit_note: "audit_notes",
   audit_controls: "audit_controls",
   authority_check: "authority_checks",
@@ -106,6 +120,7 @@ const BY_TYPE: Partial<Readonly<Record<RecordType, Counter>>> = {
   revocation_denial: "revocation_denials",
   worker_host_call: "worker_host_calls",
   unsupported_control: "unsupported_controls",
+  rerun_divergence: "rerun_divergences",
 };
 
 /** Further counters of calls: those of one or two tools. */
@@ -142,6 +157,8 @@ export function countersOf(record: JsonObject & { readonly type: RecordType }): 
   if (plain !== undefined) counted.push(plain);
   const status = textField(record, "status");
   if (type === "run_end") counted.push(status === "ok" ? "run_end_ok" : "run_end_error");
+  // One save leaves two records: only the one after the file was replaced is a save.
+  if (type === "session_save" && status === "saved") counted.push("session_saves");
   if (type === "schema_validation") {
     counted.push(status === "pass" ? "schema_validation_pass" : "schema_validation_fail");
   }

@@ -5,7 +5,7 @@
  */
 import { readRecords } from "../audit/reader.ts";
 import { DataError, InputError } from "../errors.ts";
-import { textField } from "./fields.ts";
+import { objectField, textField } from "./fields.ts";
 
 /** Name of the log in the folder of a run. */
 export const AUDIT_FILE = "audit.jsonl";
@@ -22,10 +22,14 @@ export interface HistoryEntry {
   /** `running_or_incomplete` until there is a `run_end`; `unreadable` where a line is no record. */
   readonly status: "ok" | "error" | "running_or_incomplete" | "unreadable";
   readonly reason: string | null;
+  /** The run that this one ran again, against what was recorded of it; `null` for a run of its own. */
+  readonly rerun_of: string | null;
   readonly tool_calls: number;
   readonly tool_results: number;
   readonly tool_denials: number;
   readonly tool_errors: number;
+  /** Calls at which the run stopped for want of an approval. */
+  readonly tool_approval_pending: number;
   readonly events: number;
 }
 
@@ -69,17 +73,19 @@ async function runFolders(folder: string): Promise<string[]> {
 }
 
 async function entryOf(path: string, folderName: string): Promise<HistoryEntry | undefined> {
-  const counts = { tool_call: 0, tool_result: 0, tool_denial: 0, tool_error: 0, event: 0 };
+  const counts = { tool_call: 0, tool_result: 0, tool_denial: 0, tool_error: 0, tool_approval_pending: 0, event: 0 };
   let runId = folderName;
   let started: number | null = null;
   let ended: number | null = null;
   let status: HistoryEntry["status"] = "running_or_incomplete";
   let reason: string | null = null;
+  let rerunOf: string | null = null;
   try {
     for await (const record of readRecords(path)) {
       if (started === null) {
         started = record.at_ms;
         runId = record.run_id;
+        rerunOf = textField(objectField(record, "rerun"), "run_id");
       }
       if (Object.hasOwn(counts, record.type)) counts[record.type as keyof typeof counts]++;
       if (record.type !== "run_end" || ended !== null) continue;
@@ -100,10 +106,12 @@ async function entryOf(path: string, folderName: string): Promise<HistoryEntry |
     duration_ms: started === null || ended === null ? null : ended - started,
     status,
     reason,
+    rerun_of: rerunOf,
     tool_calls: counts.tool_call,
     tool_results: counts.tool_result,
     tool_denials: counts.tool_denial,
     tool_errors: counts.tool_error,
+    tool_approval_pending: counts.tool_approval_pending,
     events: counts.event,
   };
 }

@@ -7,12 +7,14 @@ import { readsFiles, writesFiles } from "../authority/file_access.ts";
 import { describeKeys, KEY_TABLE, maybeKeyRow } from "../authority/keys.ts";
 import type { Position } from "../errors.ts";
 import { type JsonObject, pointerPart } from "../json.ts";
+import { approvalTerms, mayAsk } from "../plan/approval_terms.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { isPlace } from "../plan/key1.ts";
 import { ANY_MODEL, MODEL_LIMITS } from "../plan/model_plan.ts";
-import { askedEndpoints, type Plan, type PlannedTool } from "../plan/plan.ts";
+import { askedEndpoints, packagePlace, type Plan, type PlannedTool } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 import { grammarText, sandboxText } from "./programs.ts";
+import { span } from "./units.ts";
 
 /** Where a value of the policy stands; from the loaded policy. */
 export type PositionOf = (pointer: string) => Position;
@@ -91,6 +93,8 @@ export function explain(plan: Plan, positionOf: PositionOf): Explanation {
       { title: "Models that may be asked", lines: explainModels(plan, at) },
       { title: "Credentials that are sent", lines: explainCredentials(plan, at) },
       { title: "May be run", lines: explainRun(plan, at) },
+      // the one heading that most policies have no use for
+      ...(plan.packages === undefined ? [] : [{ title: "May be imported", lines: explainPackages(plan, at) }]),
       { title: "Variables that may be read", lines: explainVariables(plan, at) },
       { title: "Denied or asked although granted", lines: explainGate(plan, at) },
       { title: "May be spent", lines: explainBudgets(plan, at) },
@@ -229,8 +233,17 @@ function explainPrograms({ process, ...plan }: Plan, at: At): Explained[] {
   }));
 }
 
+function explainSession({ session, budgets }: Plan, at: At): Explained[] {
+  if (session === undefined) return [];
+  return [{
+    what: `the agent's state, kept between runs in ${session.file}, at most ${budgets.stateBytes} bytes`,
+    at: at(session.rule),
+    beyond: "the launcher alone reads and writes it; a file that was edited or comes from elsewhere is refused",
+  }];
+}
+
 function explainRun(plan: Plan, at: At): Explained[] {
-  const programs = explainPrograms(plan, at);
+  const programs = [...explainPrograms(plan, at), ...explainSession(plan, at)];
   if (plan.agent === null) return programs;
   const { entry, modules } = plan.agent;
   const bound = plan.isolation === "process"
@@ -245,12 +258,28 @@ function explainRun(plan: Plan, at: At): Explained[] {
   }];
 }
 
+function explainPackages({ packages = [], agent }: Plan, at: At): Explained[] {
+  return packages.map(({ name, version, integrity, rule }) => {
+    const place = packagePlace({ name, version });
+    const files = (agent?.modules ?? []).filter(({ path }) => path.startsWith(place)).length;
+    return {
+      what: `${name} ${version} (${integrity.slice(0, 19)}…)${files === 0 ? "" : `, ${files} files`}`,
+      at: at(rule),
+      beyond: "part of the agent: it can do what the agent can, and no more",
+    };
+  });
+}
+
 function explainGate(plan: Plan, at: At): Explained[] {
-  return plan.gate.map(({ effect, kind, tools, match, rule }) => ({
-    what: `${effect} ${kind} ${match}`,
-    at: at(rule),
-    tools: tools.length === 0 ? ["every tool"] : tools,
-  }));
+  const { require } = approvalTerms(plan);
+  return [
+    ...require.map(({ tool, rule }) => ({ what: "asks before every call", at: at(rule), tools: [tool] })),
+    ...plan.gate.map(({ effect, kind, tools, match, rule }) => ({
+      what: effect === "ask" ? `asks before ${kind} ${match}` : `${effect} ${kind} ${match}`,
+      at: at(rule),
+      tools: tools.length === 0 ? ["every tool"] : tools,
+    })),
+  ];
 }
 
 function explainBudgets(plan: Plan, at: At): Explained[] {
@@ -277,8 +306,8 @@ function explainBudgets(plan: Plan, at: At): Explained[] {
 
 function explainExpected(plan: Plan, at: At): Explained[] {
   return [
-    ...Object.entries(plan.expectEvents).map(([kind, least]) => ({
-      what: `at least ${least} ${least === 1 ? "event" : "events"} of kind ${kind}`,
+    ...Object.entries(plan.expectEvents).map(([kind, expected]) => ({
+      what: expectedText(kind, expected),
       at: at(`/expectEvents${pointerPart(kind)}`),
     })),
     ...plan.expectDenials.map(({ tool, code, rule }) => ({
@@ -286,6 +315,15 @@ function explainExpected(plan: Plan, at: At): Explained[] {
       at: at(rule),
     })),
   ];
+}
+
+function expectedText(kind: string, { min, max, schema }: Plan["expectEvents"][string]): string {
+  const count = max === undefined ? `at least ${min}` : min === max ? `exactly ${min}` : `${min} to ${max}`;
+  const file = schema?.file;
+  const where = file === undefined ? "the schema in the policy" : `${file.path} (sha256 ${file.sha256.slice(0, 12)}…)`;
+  return `${count} ${(max ?? min) === 1 ? "event" : "events"} of kind ${kind}${
+    schema === undefined ? "" : `, each fitting ${where}`
+  }`;
 }
 
 const RISKS: Readonly<Record<Plan["unsafe"][number]["key"], (path: string) => string>> = {
@@ -326,6 +364,12 @@ function notesOf(plan: Plan): string[] {
       notes.push("Programs can send anything to the hosts they may reach; the proxy sees host and port, no content");
     }
   }
+  if (plan.packages !== undefined) {
+    notes.push(
+      "The integrity of a package is that of its archive, which its installer checked; each file that the agent imports " +
+        "is checked by its SHA-256, first against nothing, then against agent.lock.json",
+    );
+  }
   if (plan.model !== undefined && plan.model.fixture === null) {
     notes.push(
       `What an agent may read it can put into a question: ${plan.model.provider} gets it, and keeps it as it says it does`,
@@ -334,7 +378,14 @@ function notesOf(plan: Plan): string[] {
   if (plan.isolation !== "process") {
     notes.push(`Isolation ${plan.isolation}: a busy agent is stopped by ending the host, not on its own`);
   }
-  if (plan.gate.some(({ effect }) => effect === "ask")) notes.push("An ask rule without an approver is a denial");
+  if (mayAsk(plan)) {
+    const { maxAgeMs, waitMs } = approvalTerms(plan);
+    notes.push(
+      `A call that asks runs once a person has said yes to that very call: on a terminal, within ${span(waitMs)}; ` +
+        "elsewhere the run stops at it (exit 79) until `twokey approval allow`",
+      `An approval serves one call of this policy and this agent, byte for byte, and holds for ${span(maxAgeMs)}`,
+    );
+  }
   return notes;
 }
 

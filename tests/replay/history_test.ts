@@ -34,10 +34,12 @@ Deno.test("history() lists the runs of every folder, the newest first", () =>
       duration_ms: 140,
       status: "ok",
       reason: null,
+      rerun_of: null,
       tool_calls: 4,
       tool_results: 3,
       tool_denials: 2,
       tool_errors: 1,
+      tool_approval_pending: 0,
       events: 1,
     });
     const newest = await history([`${dir}/p`, `${dir}/s`], { limit: 2 });

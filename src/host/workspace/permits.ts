@@ -54,6 +54,16 @@ export class Turn {
     this.#wakeLine();
   }
 
+  /** Leaves the line while a person is asked: nobody waits for that behind it. */
+  stepAside(): void {
+    this.#leave();
+  }
+
+  /** Goes to the end of the line, once the answer is there. */
+  rejoin(): void {
+    if (!this.#ended) this.#line.push(this);
+  }
+
   /**
    * Acts as soon as no call before this one is in the way: at once where none is. The place is kept until what `act`
    * returned has settled, even where the call has ended before: a write that is still under way is still in the way.

@@ -108,6 +108,34 @@ Deno.test("Turn.run() that is cancelled never acts, and lets those behind it go 
   assert.equal(permits.size, 0);
 });
 
+Deno.test("Turn.stepAside() lets those behind go on, and Turn.rejoin() takes the place at the end", async () => {
+  const permits = new Permits();
+  const asking = permits.open();
+  asking.claim([writes("/p/x")]);
+  asking.stepAside();
+  const next = start(permits, writes("/p/x"));
+  await settle();
+  assert.equal(next.started, true);
+  asking.rejoin();
+  let acted = false;
+  const value = asking.run(() => {
+    acted = true;
+    return Promise.resolve();
+  }, never);
+  await settle();
+  assert.equal(acted, false);
+  await next.finish();
+  await value;
+  asking.end();
+  // A call that was denied while it stood aside never comes back.
+  const denied = permits.open();
+  denied.claim([writes("/p/x")]);
+  denied.stepAside();
+  denied.end();
+  denied.rejoin();
+  assert.deepEqual([acted, permits.size], [true, 0]);
+});
+
 Deno.test("Turn.end() keeps the place of a call that has its outcome while its effect is still under way", async () => {
   const permits = new Permits();
   const late = start(permits, writes("/p/x"));
