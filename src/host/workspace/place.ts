@@ -80,7 +80,8 @@ export function resolvePlace(ground: Ground, path: string): Place {
   const lexical = agentPathProblem(path) === null ? lexicalPath(ground, path) : undefined;
   if (lexical === undefined) {
     const shown = printable(path);
-    return { canonical: resolvePath(ground.project, `./${shown}`), shown, refusal: "outside" };
+    // As it was written: resolved, it would name a folder above the project.
+    return { canonical: joinPath(ground.project, shown), shown, refusal: "outside" };
   }
   const shown = showPath(ground, lexical);
   const refuse = (refusal: "outside" | "link"): Place => ({ canonical: lexical, shown, refusal });
