@@ -75,6 +75,11 @@ export interface PlannedTool {
   readonly rule: string;
 }
 
+/** Whether a granted tool changes files that exist: without one, write roots only ever take new ones. */
+export function editsFiles(plan: Pick<Plan, "tools">): boolean {
+  return Object.values(plan.tools).some(({ fs }) => fs === "edit");
+}
+
 /** A narrowing rule of the policy's `gate` block. */
 export interface GateRule {
   /** `ask` needs an approval of the very call; without one the run stops there. */

@@ -6,7 +6,7 @@
 import type { DenialCode } from "../../authority/denial_codes.ts";
 import type { FileAccess } from "../../authority/file_access.ts";
 import { agentPathProblem } from "../../authority/agent_path.ts";
-import { isInside, parentOf, relativeTo } from "../../authority/path.ts";
+import { isInside, parentOf, relativeTo, resolvePath } from "../../authority/path.ts";
 import type { Requirement } from "../../authority/requirement.ts";
 import { ToolError, TwokeyError } from "../../errors.ts";
 import { absolute } from "../../plan/plan.ts";
@@ -112,7 +112,7 @@ function resolveTarget(changing: Changing, name: string): EditTarget {
   const path = agentPathProblem(name) === null ? lexicalPath(ground, name) : undefined;
   if (path === undefined) {
     const shown = printable(name);
-    return targetOf(shown, joinPath(ground.project, shown), refusalWithoutPlace(changing));
+    return targetOf(shown, resolvePath(ground.project, `./${shown}`), refusalWithoutPlace(changing));
   }
   const shown = showPath(ground, path);
   const root = innermost(roots, path);

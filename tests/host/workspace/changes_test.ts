@@ -153,6 +153,9 @@ Deno.test("the longest names, names of temporary files and protected names are j
     for (const name of [temp, `${temp}/x`, `${"n".repeat(256)}`, "a\\b"]) {
       assert.equal((await write({ path: `out/${name}`, content: "" })).code, "artifact_path_not_admitted", name);
     }
+    for (const path of ["../x", "out/../../x", "/etc/x", "out", ".", "elsewhere/x"]) {
+      assert.equal((await write({ path, content: "" })).code, "artifact_path_not_admitted", path);
+    }
     for (const name of [".git/config", "deep/.GIT/hooks/x", "deno.json"]) {
       assert.equal((await write({ path: `out/${name}`, content: "" })).code, "protected_path", name);
     }
