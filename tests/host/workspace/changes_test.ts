@@ -332,6 +332,133 @@ Deno.test("two runs on one file lose no update", () =>
     assert.deepEqual(await namesIn(`${dir}/out`), ["count.txt"]);
   }));
 
+/** Runs `act` before the n-th act on the disk of what follows, and gives the original functions back at the end. */
+async function withActAt(nth: number, act: () => void, body: () => Promise<unknown>): Promise<boolean> {
+  const owners: readonly (readonly [object, string])[] = [
+    ...["openSync", "linkSync", "renameSync", "removeSync", "lstatSync", "realPathSync", "readDirSync"].map((name) =>
+      [Deno, name] as const
+    ),
+    ...["writeSync", "readSync", "sync", "tryLockSync", "statSync"].map((name) =>
+      [Deno.FsFile.prototype, name] as const
+    ),
+  ];
+  let steps = 0;
+  const restore = owners.map(([owner, name]) => {
+    const original = Reflect.get(owner, name);
+    const wrapped = function (this: unknown, ...args: unknown[]): unknown {
+      if (++steps === nth) act();
+      return Reflect.apply(original, this, args);
+    };
+    Object.defineProperty(owner, name, { value: wrapped, configurable: true, writable: true });
+    return () => Object.defineProperty(owner, name, { value: original, configurable: true, writable: true });
+  });
+  try {
+    await body();
+  } finally {
+    for (const give of restore) give();
+  }
+  return steps >= nth;
+}
+
+/** Calls `look` whenever a file was filled and goes to the disk. */
+async function withSyncs<T>(look: () => void, body: () => Promise<T>): Promise<T> {
+  const { sync } = Deno.FsFile.prototype;
+  const faults: unknown[] = [];
+  Deno.FsFile.prototype.sync = function () {
+    try {
+      look();
+    } catch (error) {
+      faults.push(error);
+    }
+    return sync.call(this);
+  };
+  try {
+    const value = await body();
+    assert.deepEqual(faults, []);
+    return value;
+  } finally {
+    Deno.FsFile.prototype.sync = sync;
+  }
+}
+
+/** No temporary file in a folder holds a byte, not even for a moment. */
+function assertEmpty(folder: string): void {
+  for (const { name } of Deno.readDirSync(folder)) {
+    if (name !== "a.txt") assert.equal(Deno.lstatSync(`${folder}/${name}`).size, 0, name);
+  }
+}
+
+Deno.test("what another program changes between the look and the replacement is not overwritten", () =>
+  withTree(async (dir) => {
+    const { edit, write, see } = open(dir);
+    for (const foreign of ["foreign text", "same length!"]) {
+      await plant(dir, { "out/a.txt": "what is here" });
+      await see("out/a.txt");
+      const change = () => Deno.writeTextFileSync(`${dir}/out/a.txt`, foreign);
+      const ended = await withSyncs(change, () => edit({ path: "out/a.txt", old: "what", new: "that" }));
+      assert.equal(ended.code, "stale");
+      assert.equal(await textOf(`${dir}/out/a.txt`), foreign);
+      const make = () => Deno.writeTextFileSync(`${dir}/out/${foreign}`, foreign);
+      assert.equal((await withSyncs(make, () => write({ path: `out/${foreign}`, content: "x" }))).code, "stale");
+      assert.equal(await textOf(`${dir}/out/${foreign}`), foreign);
+    }
+    assert.deepEqual(await namesIn(`${dir}/out`), ["a.txt", "foreign text", "same length!"]);
+  }));
+
+/** Puts a link in the place of what stands at `at`, and that aside. */
+function swapper(dir: string, at: string, to: string): () => void {
+  const rename = Deno.renameSync;
+  return () => {
+    rename(`${dir}/${at}`, `${dir}/kept`);
+    Deno.symlinkSync(`${dir}/${to}`, `${dir}/${at}`);
+  };
+}
+
+for (const what of ["folder", "file"] as const) {
+  Deno.test(`nothing outside is changed or shown when the ${what} becomes a link at any step`, () =>
+    withTree(async (dir) => {
+      const codes = new Set<string>();
+      const at = what === "folder" ? "out/sub" : "out/sub/a.txt";
+      const swap = swapper(dir, at, what === "folder" ? "elsewhere" : "elsewhere/a.txt");
+      const outside = await sha256(new TextEncoder().encode("outside inside"));
+      let swapped = true;
+      for (let step = 1; swapped; step++) {
+        swapped = false;
+        await plant(dir, { "out/sub/a.txt": "inside", "elsewhere/a.txt": "outside inside" });
+        const { edit, write, see } = open(dir);
+        await see("out/sub/a.txt");
+        const deeds = [
+          () => edit({ path: "out/sub/a.txt", old: "inside", new: "changed" }),
+          // The digest of what lies outside opens nothing either.
+          () => edit({ path: "out/sub/a.txt", old: "inside", new: "x", expected_sha256: outside, dry_run: true }),
+          () => write({ path: "out/sub/new.txt", content: "changed" }),
+        ];
+        for (const deed of deeds) {
+          const wasSwapped = await withActAt(step, swap, async () => {
+            const ended = await withSyncs(() => assertEmpty(`${dir}/elsewhere`), deed);
+            codes.add(ended.code);
+            assert.ok(!JSON.stringify(ended).includes("outside"), `step ${step}`);
+          });
+          swapped ||= wasSwapped;
+          assert.equal(await textOf(`${dir}/elsewhere/a.txt`), "outside inside", `step ${step}`);
+          for (const name of await namesIn(`${dir}/elsewhere`)) {
+            if (name === "a.txt") continue;
+            assert.match(name, /^\.twokey-[0-9a-f]{32}\.tmp$/, `step ${step}`);
+            assert.equal((await Deno.stat(`${dir}/elsewhere/${name}`)).size, 0, `step ${step}`);
+            await Deno.remove(`${dir}/elsewhere/${name}`);
+          }
+          if ((await Deno.lstat(`${dir}/${at}`)).isSymlink) await Deno.remove(`${dir}/${at}`);
+          if (await Deno.stat(`${dir}/kept`).catch(() => undefined) !== undefined) {
+            await Deno.remove(`${dir}/${at}`, { recursive: true }).catch(() => {});
+            await Deno.rename(`${dir}/kept`, `${dir}/${at}`);
+          }
+        }
+        await Deno.remove(`${dir}/out`, { recursive: true });
+      }
+      assert.ok(codes.has("symlink_refused") && codes.has("result"), [...codes].join());
+    }));
+}
+
 Deno.test("nothing outside is changed while another process swaps the file and its folder for links", () =>
   withTree(async (dir) => {
     await plant(dir, { "out/sub/a.txt": "0", "elsewhere/a.txt": "untouched" });
