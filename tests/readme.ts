@@ -6,6 +6,7 @@
 import { rootsNeeded } from "../src/authority/file_access.ts";
 import { DENIAL_CODES } from "../src/authority/denial_codes.ts";
 import { describeKeys, KEY_TABLE } from "../src/authority/keys.ts";
+import { rootsNeeded } from "../src/authority/file_access.ts";
 import type { RecordType } from "../src/audit/record.ts";
 import { EXIT_TABLE } from "../src/errors.ts";
 import { BUDGETS } from "../src/plan/budgets.ts";

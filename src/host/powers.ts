@@ -4,8 +4,8 @@
  *
  * @module
  */
-import type { Gate } from "../gate/decide.ts";
 import { BugError } from "../errors.ts";
+import type { Gate } from "../gate/decide.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { BasePower } from "../tool/powers.ts";
 import type { FullPowers, FullResolve, Tool } from "../tool/define.ts";
