@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { rootsNeeded } from "../src/authority/file_access.ts";
 import { DENIAL_CODES } from "../src/authority/denial_codes.ts";
 import { describeKeys, KEY_TABLE } from "../src/authority/keys.ts";
 import { rootsNeeded } from "../src/authority/file_access.ts";
