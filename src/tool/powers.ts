@@ -2,6 +2,8 @@
  * What a tool can be handed: at preparation a resolver that makes targets canonical, at invocation the powers to act on
  * them. A tool sees only the members that its declared authority asks for; it never names `Deno`.
  *
+ * Long on purpose: types alone, and the one list of what a tool can be handed.
+ *
  * @module
  */
 import type { Json, JsonObject } from "../json.ts";

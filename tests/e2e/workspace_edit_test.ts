@@ -51,13 +51,14 @@ const ADDER = `
 const { me } = context as { me: string };
 let stale = 0;
 for (let done = 0; done < 15;) {
-  const { content } = await callTool("ReadFile", { path: "src/list.txt" });
-  const last = content.split("\\n").at(-1);
   try {
+    const { content } = await callTool("ReadFile", { path: "src/list.txt" });
+    const last = content.split("\\n").at(-1);
     await callTool("EditFile", { path: "src/list.txt", old: last, new: last + "\\n" + me + " " + done });
     done++;
   } catch (error) {
-    if ((error as { code: string }).code !== "stale") throw error;
+    // The other run replaced the file since it was read, or while it was read.
+    if (!["stale", "content_changed"].includes((error as { code: string }).code)) throw error;
     stale++;
   }
 }
