@@ -15,6 +15,7 @@ import { logComparisons } from "./logs.ts";
 import { memoryComparisons } from "./memory.ts";
 import { policyComparisons } from "./policies.ts";
 import { startComparisons } from "./start.ts";
+import { workspaceComparisons } from "./workspace.ts";
 import { makeWorld, type World } from "./world.ts";
 
 const ROUNDS = 9;
@@ -27,6 +28,7 @@ const GROUPS:
     [["policy."], policyComparisons],
     [["call.", "growth."], callComparisons],
     [["network.", "process."], effectComparisons],
+    [["glob.", "grep."], workspaceComparisons],
     [["audit."], logComparisons],
     [["edit."], editComparisons],
     [["memory."], memoryComparisons],

@@ -60,7 +60,8 @@ async function installPeers(dir: string): Promise<World["peers"]> {
   return { missing: `npm cannot install them: ${first}` };
 }
 
-async function findOnPath(name: string): Promise<string | undefined> {
+/** A program of `PATH`; `undefined` where there is none. */
+export async function findOnPath(name: string): Promise<string | undefined> {
   for (const folder of (Deno.env.get("PATH") ?? "").split(":")) {
     try {
       if (folder.startsWith("/") && (await Deno.stat(`${folder}/${name}`)).isFile) return `${folder}/${name}`;
