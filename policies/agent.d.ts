@@ -55,6 +55,45 @@ declare function close(): boolean;
 
 /** Arguments and results of the tools, by name. */
 interface AgentTools {
+  readonly "EditFile": {
+    readonly args: {
+      /** Path relative to the project, or absolute inside it. */
+      readonly path: string;
+      /** Text that is replaced; must be in the file exactly once. A line feed matches every kind of line end. */
+      readonly old?: string;
+      /** What takes its place; line feeds become line ends as the file has them. */
+      readonly new?: string;
+      /** Replaces every occurrence; default: false. */
+      readonly replace_all?: boolean;
+      /** Several edits at once, in the place of old and new; each is looked for in the file as it was read. */
+      readonly edits?: readonly {
+        /** Text that is replaced; must be in the file exactly once. A line feed matches every kind of line end. */
+        readonly old: string;
+        /** What takes its place; line feeds become line ends as the file has them. */
+        readonly new: string;
+        /** Replaces every occurrence; default: false. */
+        readonly replace_all?: boolean;
+      }[];
+      /** SHA-256 of the file that is edited, where it was not read in this run. */
+      readonly expected_sha256?: string;
+      /** Shows the diff and changes nothing; default: false. */
+      readonly dry_run?: boolean;
+    };
+    readonly result: {
+      readonly path: string;
+      readonly changed: boolean;
+      readonly dry_run: boolean;
+      readonly replacements: number;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly sha256_before: string;
+      readonly eol: "lf" | "crlf" | "mixed" | "none";
+      readonly diff: string;
+      readonly diff_truncated: boolean;
+      readonly trust: "untrusted";
+      readonly text: string;
+    };
+  };
   readonly "Glob": {
     readonly args: {
       /** Pattern over the path below root: *, ?, **, [a-z], {a,b}. */
@@ -146,6 +185,25 @@ interface AgentTools {
       readonly encoding: "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "unknown" | "binary";
       readonly eol: "lf" | "crlf" | "mixed" | "none";
       readonly final_newline: boolean;
+    };
+  };
+  readonly "WriteFile": {
+    readonly args: {
+      /** Path relative to the project, or absolute inside it. */
+      readonly path: string;
+      /** The whole text; written as UTF-8, its line ends as they are. */
+      readonly content: string;
+      /** SHA-256 of the file that is replaced, where it was not read in this run. */
+      readonly expected_sha256?: string;
+    };
+    readonly result: {
+      readonly path: string;
+      readonly created: boolean;
+      readonly changed: boolean;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly sha256_before: string | null;
+      readonly text: string;
     };
   };
   readonly "echo": {
@@ -516,6 +574,20 @@ interface AgentTools {
 }
 
 /**
+ * Replaces exact texts in a file that was read, all of them or none.
+ *
+ * Mind: creates no file.
+ * Mind: applies nothing that only looks like the text.
+ * Mind: keeps no extended attributes and no access lists.
+ * Mind: cannot see a change that another program makes at the very moment of the replacement.
+ * Mind: follows no link, also none that stays inside the root.
+ */
+declare function callTool(
+  name: "EditFile",
+  args: AgentTools["EditFile"]["args"],
+): Promise<AgentTools["EditFile"]["result"]>;
+
+/**
  * Finds files by a pattern over their paths, as they are now.
  *
  * Mind: lists no folder and no link.
@@ -546,6 +618,18 @@ declare function callTool(
   name: "ReadFile",
   args: AgentTools["ReadFile"]["args"],
 ): Promise<AgentTools["ReadFile"]["result"]>;
+
+/**
+ * Creates a text file, or replaces one that was read, as a whole.
+ *
+ * Mind: keeps no extended attributes and no access lists.
+ * Mind: cannot see a change that another program makes at the very moment of the replacement.
+ * Mind: follows no link, also none that stays inside the root.
+ */
+declare function callTool(
+  name: "WriteFile",
+  args: AgentTools["WriteFile"]["args"],
+): Promise<AgentTools["WriteFile"]["result"]>;
 
 /**
  * Returns its arguments as they crossed the membrane.

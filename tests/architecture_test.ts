@@ -220,6 +220,14 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/evidence/signature.ts",
   ],
   "tests/cli/bundle_test.ts": ["src/cli/bundle_source.ts", "src/cli/bundle_verify.ts"],
+  "tests/host/workspace/changes_test.ts": [
+    "src/host/temp_files.ts",
+    "src/host/written_bytes.ts",
+    "src/host/workspace/folder_lock.ts",
+    "src/host/workspace/publish.ts",
+  ],
+  "tests/e2e/workspace_edit_test.ts": ["src/tools/workspace/edit_file.ts", "src/tools/workspace/write_file.ts"],
+  "tests/tools/workspace/apply_edits_test.ts": ["src/tools/workspace/sha256_hex.ts"],
   "tests/host/source_test.ts": ["src/host/source_walk.ts"],
   "tests/gate/command_grammar_test.ts": [
     "src/gate/argument_parser.ts",

@@ -224,6 +224,8 @@ function anyTargets(tool: Tool): FullResolve {
     sources: () => [target("x")],
     file: (path: string) => ({ ...target(path), path }),
     trees: () => [{ ...target("x"), path: "x" }],
+    fileToChange: (path: string) => ({ ...target(path), path }),
+    sameFileToRead: () => target("x"),
     artifact: (path: string) => Promise.resolve({ ...target(path), path }),
     command: () =>
       Promise.resolve({

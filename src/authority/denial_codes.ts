@@ -23,6 +23,7 @@ export const DENIAL_CODES = Object.freeze({
   artifact_overwrite_denied: "the file exists; an artifact never replaces one",
   artifact_root_not_configured: "the policy names no write root",
   protected_path: "the place is protected: no policy can make it writable",
+  hard_link_refused: "the file has a further name (a hard link), which would keep the old content",
   endpoint_not_granted: "the endpoint is not one of this tool's",
   repository_not_granted: "the repository is not one that the policy names",
   model_not_admitted: "the model is not one that the policy names",

@@ -105,12 +105,8 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
     const own = readers.get(path);
     const around = own === undefined ? facts.around : [...own, ...facts.around];
     // an exclude pattern takes away what any root around it admits; the innermost root speaks first otherwise
-    for (const { root, rule, exclude, excluded } of around) {
-      if (exclude.length === 0) continue;
-      const relative = relativeTo(root, path);
-      const index = excluded(isTree && relative !== "" ? `${relative}/` : relative);
-      if (index >= 0) return { code: "exclude_pattern", rule: `${rule}/exclude/${index}` };
-    }
+    const exclusion = excludedBy(around, path, isTree);
+    if (exclusion !== undefined) return exclusion;
     let refusal: Verdict | undefined;
     for (const reader of around) {
       const relative = relativeTo(reader.root, path);
@@ -125,6 +121,17 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
       }
     }
     return refusal ?? { code: "fs_read_path_not_admitted", rule: null };
+  };
+
+  /** What must not be read must not be made up either: a tool that changes files leaves secrets and what is excluded alone. */
+  const withheldFrom = (writeRoot: string, path: string): Verdict | undefined => {
+    if (isBelow(secretPlaces, path)) return { code: "secret_name", rule: null };
+    const around = [...upwards(path)].flatMap((folder) => readers.get(folder) ?? []);
+    const isNamedThere = around.some(({ root, include }) => !isSecret(secretNames, relativeTo(root, path), include));
+    if (!isNamedThere && isSecret(secretNames, relativeTo(writeRoot, path), [])) {
+      return { code: "secret_name", rule: null };
+    }
+    return excludedBy(around, path, false);
   };
 
   // The verdict follows from the plan and the path alone, and neither changes.
@@ -155,9 +162,22 @@ export function makeFileGate(plan: Plan, places: Places): FileGate {
       if (protectedNames(relativeTo(granting.root, path).split("/")) >= 0) {
         return { code: "protected_path", rule: null };
       }
+      const withheld = tool.fs === "edit" ? withheldFrom(granting.root, path) : undefined;
+      if (withheld !== undefined) return withheld;
       return { granted: granting.rule };
     },
   };
+}
+
+/** The exclude pattern of a root around a path that takes it away. */
+function excludedBy(around: readonly Reader[], path: string, isTree: boolean): Verdict | undefined {
+  for (const { root, rule, exclude, excluded } of around) {
+    if (exclude.length === 0) continue;
+    const relative = relativeTo(root, path);
+    const index = excluded(isTree && relative !== "" ? `${relative}/` : relative);
+    if (index >= 0) return { code: "exclude_pattern", rule: `${rule}/exclude/${index}` };
+  }
+  return undefined;
 }
 
 /** As {@linkcode isSecret}, where the folder was asked about before. */

@@ -6,12 +6,14 @@
 import type { DenialCode } from "../authority/denial_codes.ts";
 import { parentOf } from "../authority/path.ts";
 import type { Requirement } from "../authority/requirement.ts";
-import { BudgetError, DenialError, ToolError } from "../errors.ts";
+import { DenialError, ToolError } from "../errors.ts";
 import { absolute } from "../plan/plan.ts";
 import type { ArtifactTarget, ResolveWrite, WritePower } from "../tool/powers.ts";
 import { assertGranted, type CallContext, deny, type RunContext } from "./context.ts";
-import { isCanonical, isPathError, isStillAt, joinPath, lookAt } from "./path_proof.ts";
+import { isCanonical, isStillAt, joinPath, lookAt } from "./path_proof.ts";
 import { makePlaceMatcher, type PlaceMatcher } from "./place_rules.ts";
+import { isTempName, removeQuietly, sweepFolder, TEMP_MAX_AGE_MS, tempName } from "./temp_files.ts";
+import { WrittenBytes } from "./written_bytes.ts";
 
 /** Longest segment of a path, in UTF-8 bytes: what common file systems take. */
 const MAX_SEGMENT_BYTES = 255;
@@ -24,11 +26,6 @@ const MAX_PATH_BYTES = 3072;
  * under the final one, and `umask` itself cannot be asked for without a further grant.
  */
 const FILE_MODE = 0o644;
-
-const TEMP_NAME = /^\.twokey-[0-9a-f]{32}\.tmp$/;
-
-/** How long a temporary file may lie before it counts as left behind: no write takes a minute. */
-const TEMP_MAX_AGE_MS = 60_000;
 
 /** Names that {@linkcode Artifacts.sweepTemps} looks at, at most. */
 const MAX_SWEPT_NAMES = 100_000;
@@ -51,19 +48,21 @@ interface Ground {
   /** Absolute; a link nowhere in it, or every use is refused. */
   readonly root: string;
   readonly isProtected: PlaceMatcher;
-  /** Bytes of all files that this run has written. */
-  written: number;
+  readonly written: WrittenBytes;
 }
 
-/** Opens the write side of a run. Touches nothing yet. */
-export function openArtifacts(run: RunContext): Artifacts {
+/** Opens the write side of a run. Touches nothing yet. `written` counts for every tool of the run that writes. */
+export function openArtifacts(
+  run: RunContext,
+  written: WrittenBytes = new WrittenBytes(run.plan.budgets.artifactBytes),
+): Artifacts {
   const { plan, places } = run;
   const [first] = plan.fs.write;
   const root = first && absolute(first.root, places);
   const ground: Ground | undefined = root === undefined ? undefined : {
     root,
     isProtected: makePlaceMatcher(plan.fs.protected, places, { below: root, followPlaces: true }),
-    written: 0,
+    written,
   };
   const paths = new WeakMap<Requirement, readonly string[]>();
   return Object.freeze({
@@ -76,7 +75,9 @@ export function openArtifacts(run: RunContext): Artifacts {
         Promise.resolve().then(() => write(run, call, ground, paths.get(target.requirement), target, bytes)),
     }),
     sweepTemps: ({ maxAgeMs = TEMP_MAX_AGE_MS } = {}) =>
-      ground === undefined ? 0 : sweepFolder(ground.root, Date.now() - maxAgeMs, { left: MAX_SWEPT_NAMES }),
+      ground === undefined
+        ? 0
+        : sweepFolder(ground.root, { before: Date.now() - maxAgeMs, names: { left: MAX_SWEPT_NAMES } }),
   });
 }
 
@@ -93,7 +94,7 @@ export function artifactSegments(path: string): readonly string[] | undefined {
   const isTooLong = segments.some((segment) => encoder.encode(segment).length > MAX_SEGMENT_BYTES);
   if (segments.length === 0 || segments.includes("..") || isTooLong) return undefined;
   if (encoder.encode(path).length > MAX_PATH_BYTES) return undefined;
-  return segments.some((segment) => TEMP_NAME.test(segment)) ? undefined : segments;
+  return segments.some((segment) => isTempName(segment)) ? undefined : segments;
 }
 
 function resolveArtifact(
@@ -186,15 +187,7 @@ function write(
   assertGranted(call, target);
   call.signal.throwIfAborted();
   if (ground === undefined || segments === undefined) throw deny(call, "not_in_request");
-  const limit = run.plan.budgets.artifactBytes;
-  const attempted = ground.written + bytes.length;
-  if (attempted > limit) {
-    throw new BudgetError(
-      "artifact_bytes",
-      `Cannot write artifact "${target.path}": the files of this run would have ${attempted} bytes, the budget is ${limit}`,
-      { limit, attempted },
-    );
-  }
+  ground.written.reserve(bytes.length, `artifact "${target.path}"`);
   try {
     // Everything is looked at again: the answer of the preparation is as old as the gate and the record took.
     const refusal = refusalOf(ground, segments);
@@ -202,8 +195,8 @@ function write(
     const folder = joinPath(ground.root, segments.slice(0, -1).join("/"));
     makeFolder(call, folder);
     createWhole(call, { folder, name: segments.at(-1) ?? "", temp: tempName(run) }, bytes);
-    ground.written = attempted;
   } catch (error) {
+    ground.written.release(bytes.length);
     if (error instanceof DenialError) throw error;
     const message = error instanceof Deno.errors.NotCapable || error instanceof Deno.errors.PermissionDenied
       ? "this user or process may not write there"
@@ -214,8 +207,13 @@ function write(
   }
 }
 
-/** Makes a folder and the ones above it that are missing, one at a time, each in a real folder. */
-function makeFolder(call: CallContext, folder: string): void {
+/**
+ * Makes an absolute folder and the ones above it that are missing, one at a time, each in a real folder. Returns those
+ * that were made, the outermost first.
+ *
+ * @throws {DenialError} `symlink_refused` if a link leads to the folder.
+ */
+export function makeFolder(call: CallContext, folder: string): readonly string[] {
   const missing: string[] = [];
   for (let place = folder; place !== "/" && !isThereOrHidden(place); place = parentOf(place)) missing.push(place);
   for (const place of missing.reverse()) {
@@ -227,6 +225,7 @@ function makeFolder(call: CallContext, folder: string): void {
     }
   }
   if (!isCanonical(folder)) throw deny(call, "symlink_refused");
+  return missing;
 }
 
 /**
@@ -255,39 +254,4 @@ function createWhole(
   } finally {
     removeQuietly(temp);
   }
-}
-
-function tempName({ temporaryOwner }: RunContext): string {
-  // The first eight digits name this run: whoever ends it can tell its leftovers from those of others.
-  const owner = temporaryOwner ?? Deno.pid.toString(16).padStart(8, "0");
-  return `.twokey-${owner}${crypto.getRandomValues(new Uint8Array(12)).toHex()}.tmp`;
-}
-
-/** A temporary file that cannot be removed changes nothing about the outcome; the next run sweeps it. */
-function removeQuietly(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch {
-    // See above.
-  }
-}
-
-function sweepFolder(folder: string, before: number, names: { left: number }): number {
-  let removed = 0;
-  try {
-    if (!isCanonical(folder)) return 0;
-    for (const child of [...Deno.readDirSync(folder)]) {
-      if (names.left-- <= 0) break;
-      const path = joinPath(folder, child.name);
-      if (child.isDirectory && child.name !== ".git") removed += sweepFolder(path, before, names);
-      if (!child.isFile || !TEMP_NAME.test(child.name)) continue;
-      const info = lookAt(path);
-      if (info === undefined || !info.isFile || (info.mtime?.getTime() ?? Infinity) >= before) continue;
-      Deno.removeSync(path);
-      removed++;
-    }
-  } catch (error) {
-    if (!isPathError(error)) throw error;
-  }
-  return removed;
 }

@@ -23,6 +23,7 @@ import type { Deadlines } from "./deadlines.ts";
 import { budget, classify, denied, Ended, failed, invalid, type Outcome } from "./ended.ts";
 import { LazyAbort } from "./lazy_abort.ts";
 import type { AnswerRecorded, RecordedCall } from "./recorded_call.ts";
+import type { Turn } from "./workspace/permits.ts";
 
 /** What a call wants, as it came over the boundary. */
 export interface CallInput {
@@ -45,6 +46,8 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  /** The place of a call among those that touch the same files; absent: it is in nobody's way. */
+  turn?(tool: string): Turn | undefined;
   /** What answers in place of the tools; absent but where a run is run again. */
   recorded?: AnswerRecorded;
   /** Takes an outcome just before its record is made; returns further fields of that record. */
@@ -84,18 +87,22 @@ export interface Totals {
  */
 export async function call(host: CallHost, callId: string, input: CallInput): Promise<Outcome> {
   const ids = { call_id: callId, tool: input.name };
+  // Before anything is waited for: the line is in the order of the calls.
+  const turn = host.turn?.(input.name);
   try {
-    const text = await run(host, callId, input);
+    const text = await run(host, callId, input, turn);
     return { kind: "result", text };
   } catch (error) {
     if (!(error instanceof Ended)) throw error;
     const { type, ...fields } = error.body;
     host.record({ type, ...ids, ...fields, ...host.settled?.(callId, error.outcome) });
     return error.outcome;
+  } finally {
+    turn?.end();
   }
 }
 
-async function run(host: CallHost, callId: string, input: CallInput): Promise<string> {
+async function run(host: CallHost, callId: string, input: CallInput, turn: Turn | undefined): Promise<string> {
   const { name } = input;
   countAttempt(host, input);
   const timeoutMs = host.timeoutMs(name);
@@ -109,13 +116,16 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const tool = loaded instanceof Promise ? await loaded : loaded;
   const made = prepare(tool, args, host.resolver(tool));
   const prepared = made instanceof Promise ? await made : made;
+  turn?.claim(prepared.request.requirements);
   const admitted = gate(host, tool, prepared);
   if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules: admitted.rules });
-  // Before the deadline starts: what a person takes to answer is not the tool's time.
+  // Before the deadline starts: what a person takes to answer is not the tool's time, nor that of the calls behind it.
+  if (admitted.kind !== "allow") turn?.stepAside();
   const approval = admitted.kind === "allow"
     ? undefined
     : await approve(host, { callId, tool, prepared, known: { args, bytes: input.bytes }, rule: admitted.rule });
 
+  if (approval !== undefined) turn?.rejoin();
   const started = host.now();
   const deadlineMs = started + timeoutMs;
   const notes: Record<string, Json> = { ...host.note?.(name) };
@@ -153,7 +163,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     if (written !== undefined) await written;
   } else host.record(body);
 
-  const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes, late });
+  const value = await invoke({ host, tool, prepared, context, controller, turn, timeoutMs, notes, late });
   const text = copyOut(tool, value);
   return await giveResult(host, {
     callId,
@@ -329,6 +339,7 @@ interface Invocation {
   readonly prepared: Prepared;
   readonly context: CallContext;
   readonly controller: LazyAbort;
+  readonly turn: Turn | undefined;
   readonly timeoutMs: number;
   readonly notes: JsonObject;
   /** Further fields of a `tool_timeout`. */
@@ -336,7 +347,7 @@ interface Invocation {
 }
 
 async function invoke(
-  { host, tool, prepared, context, controller, timeoutMs, notes, late: lateNotes }: Invocation,
+  { host, tool, prepared, context, controller, turn, timeoutMs, notes, late: lateNotes }: Invocation,
 ): Promise<unknown> {
   const started = host.now();
   const late = Promise.withResolvers<never>();
@@ -354,7 +365,8 @@ async function invoke(
     controller.abort(message);
   });
   try {
-    const value = tool.invoke(prepared, host.powers(tool, context));
+    const act = (): unknown => tool.invoke(prepared, host.powers(tool, context));
+    const value = turn === undefined ? act() : turn.run(act, () => controller.signal);
     return value instanceof Promise ? await Promise.race([value, late.promise]) : value;
   } catch (error) {
     throw classify(tool.name, error, { duration_ms: host.now() - started, ...notes });

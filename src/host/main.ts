@@ -303,6 +303,7 @@ function makeCallHost(
     resolver: (tool) => box.resolver(tool),
     powers: (tool, call) => box.powers(tool, call),
     decide,
+    turn: (name) => box.turn(name),
     auditOf: (tool) => auditOf(plan, tool),
     note: (tool) => ({ ...run.credentials.note(tool), ...modelNote(plan, tool, run.credentials) }),
     audit: (value, mode, { bytes, printed }) => {

@@ -137,3 +137,18 @@ export function readUpTo(file: Deno.FsFile, limit: number, expected: number): Ui
   }
   return length > limit ? undefined : buffer.subarray(0, length);
 }
+
+/** Whether two contents are equal. */
+export function sameBytes(a: Uint8Array<ArrayBuffer>, b: Uint8Array<ArrayBuffer>): boolean {
+  if (a.length !== b.length) return false;
+  let at = 0;
+  if (a.byteOffset % 4 === 0 && b.byteOffset % 4 === 0) {
+    // Four bytes at a time.
+    const left = new Int32Array(a.buffer, a.byteOffset, a.length >> 2);
+    const right = new Int32Array(b.buffer, b.byteOffset, b.length >> 2);
+    for (; at < left.length; at++) if (left[at] !== right[at]) return false;
+    at *= 4;
+  }
+  for (; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}

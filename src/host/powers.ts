@@ -16,13 +16,17 @@ import type { Network } from "./network.ts";
 import type { ProgramOptions, Programs } from "./programs.ts";
 import { sleep } from "./retry.ts";
 import type { Source } from "./source.ts";
+import type { Changes } from "./workspace/changes.ts";
+import type { Turn } from "./workspace/permits.ts";
 import type { Workspace } from "./workspace/workspace.ts";
+import { WrittenBytes } from "./written_bytes.ts";
 
 /** The parts of the host that act on the world; each is loaded only if a granted tool needs it. */
 export interface Parts {
   readonly source: Source | undefined;
   readonly artifacts: Artifacts | undefined;
   readonly workspace?: Workspace | undefined;
+  readonly changes?: Changes | undefined;
   readonly network: Network | undefined;
   readonly models?: Models | undefined;
   readonly programs?: Programs | undefined;
@@ -42,9 +46,12 @@ export async function loadParts(
   { decide, caPem, programs: options }: PartOptions,
 ): Promise<Parts> {
   const { plan } = run;
+  const written = new WrittenBytes(plan.budgets.artifactBytes);
   const [source, artifacts, workspace, network, programs] = await Promise.all([
     needsSource(plan) ? import("./source.ts").then(({ collectSource }) => collectSource(run)) : undefined,
-    needsArtifacts(plan) ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run)) : undefined,
+    needsArtifacts(plan)
+      ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run, written))
+      : undefined,
     needsWorkspace(plan)
       ? import("./workspace/workspace.ts").then(({ openWorkspace }) => openWorkspace(run, decide))
       : undefined,
@@ -54,11 +61,11 @@ export async function loadParts(
     options === undefined ? undefined : import("./programs.ts").then(({ makePrograms }) => makePrograms(run, options)),
   ]);
   network?.open();
-  return { source, artifacts, workspace, network, models: await loadModels(run, network), programs };
-}
-
-function needsSource(plan: Plan): boolean {
-  return Object.values(plan.tools).some(({ fs }) => fs === "read");
+  const models = await loadModels(run, network);
+  const parts = { source, artifacts, workspace, network, models, programs };
+  if (workspace === undefined || !needsChanges(plan)) return parts;
+  const { openChanges } = await import("./workspace/changes.ts");
+  return { ...parts, changes: openChanges({ run, observations: workspace.observations, written }) };
 }
 
 /** A provider is asked through the client of the network; recorded answers need none. */
@@ -75,12 +82,20 @@ async function loadModels(run: RunContext, network: Network | undefined): Promis
   });
 }
 
+function needsSource(plan: Plan): boolean {
+  return Object.values(plan.tools).some(({ fs }) => fs === "read");
+}
+
 function needsArtifacts(plan: Plan): boolean {
   return Object.values(plan.tools).some(({ fs }) => fs === "write");
 }
 
 function needsWorkspace(plan: Plan): boolean {
   return Object.values(plan.tools).some(({ fs }) => fs === "browse" || fs === "edit");
+}
+
+function needsChanges(plan: Plan): boolean {
+  return Object.values(plan.tools).some(({ fs }) => fs === "edit");
 }
 
 function needsNetwork(plan: Plan): boolean {
@@ -102,12 +117,13 @@ export class PowerBox {
   resolver(tool: Tool): FullResolve {
     const known = this.#resolvers.get(tool.name);
     if (known !== undefined) return known;
-    const { source, artifacts, workspace, network, models, programs } = this.#parts;
+    const { source, artifacts, workspace, changes, network, models, programs } = this.#parts;
     const { fs, endpoints, model, process } = tool.authority;
     const made = Object.freeze({
       ...(fs === "read" ? source?.resolve : undefined),
       ...(fs === "write" ? artifacts?.resolve : undefined),
       ...(fs === "browse" || fs === "edit" ? workspace?.resolver(fs) : undefined),
+      ...(fs === "edit" ? changes?.resolve : undefined),
       ...(endpoints === undefined ? undefined : network?.resolver(tool.name)),
       ...(model === undefined ? undefined : models?.resolver(tool.name)),
       ...(process === true ? programs?.resolve : undefined),
@@ -116,9 +132,16 @@ export class PowerBox {
     return made;
   }
 
+  /** The place of a call of a tool among those that touch the same files. */
+  turn(name: string): Turn | undefined {
+    const { changes } = this.#parts;
+    const { tools } = this.#run.plan;
+    return changes === undefined || !Object.hasOwn(tools, name) ? undefined : changes.turn(tools[name]?.fs);
+  }
+
   /** The powers of one call. */
   powers(tool: Tool, call: CallContext): FullPowers {
-    const { source, artifacts, workspace, network, models, programs } = this.#parts;
+    const { source, artifacts, workspace, changes, network, models, programs } = this.#parts;
     const { fs, endpoints, model, process } = tool.authority;
     const base = new BasePowers(this.#run, call);
     if ((fs ?? endpoints ?? model ?? process) === undefined) return base as unknown as FullPowers;
@@ -127,6 +150,7 @@ export class PowerBox {
       fs === "read" ? source?.power(call) : undefined,
       fs === "write" ? artifacts?.power(call) : undefined,
       fs === "browse" || fs === "edit" ? workspace?.power(fs, call) : undefined,
+      fs === "edit" ? changes?.power(call) : undefined,
       endpoints === undefined ? undefined : network?.power(call, tool.limits),
       model === undefined ? undefined : models?.power(call, tool.limits),
       process === true ? programs?.power(call) : undefined,

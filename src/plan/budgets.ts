@@ -136,6 +136,14 @@ export const BUDGETS: { readonly [K in keyof Budgets]: BudgetSpec } = Object.fre
     max: 256 * MIB,
     why: "source and lock files fit, recordings and bundles do not",
   },
+  editFileBytes: {
+    unit: "bytes",
+    what: "Bytes of one file that is edited or overwritten, before and after",
+    value: 16 * MIB,
+    min: 1,
+    max: 256 * MIB,
+    why: "lock files and recordings can be edited although they are too large to be shown whole",
+  },
   readFiles: {
     unit: "files",
     what: "Files collected below all read roots together; further ones are listed as over the limit",

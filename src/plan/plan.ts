@@ -75,6 +75,11 @@ export interface PlannedTool {
   readonly rule: string;
 }
 
+/** Whether a granted tool changes files that exist: without one, write roots only ever take new ones. */
+export function editsFiles(plan: Pick<Plan, "tools">): boolean {
+  return Object.values(plan.tools).some(({ fs }) => fs === "edit");
+}
+
 /** A narrowing rule of the policy's `gate` block. */
 export interface GateRule {
   /** `ask` needs an approval of the very call; without one the run stops there. */
@@ -119,6 +124,8 @@ export interface Budgets {
   readonly artifactBytes: number;
   /** Bytes of one file that is read as text; a larger one is listed, not read. */
   readonly readFileBytes: number;
+  /** Bytes of one file that is edited or overwritten, before and after. */
+  readonly editFileBytes: number;
   /** Files collected below all read roots; further ones are listed as over the limit. */
   readonly readFiles: number;
   /** Bytes that agent and host print on standard error. */

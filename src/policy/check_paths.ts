@@ -55,6 +55,8 @@ export function planFiles(
   for (const root of write) refuseProtected(check, root, places);
   const seen = work.map((path): Root => ({ at: "", path, folder: true, include: [], exclude: [] }));
   const secret = secretPlaces(check, [...read, ...seen], hidden);
+  // a tool that changes files leaves the names of secrets alone, also where nothing may be read
+  const edits = check.granted().some(({ authority }) => authority.fs === "edit");
   // what key 1 denies to read could not be verified after writing it, and other programs obey it without asking
   const inWriteRoot = [...new Set([...places, ...secret])].toSorted().filter((place) =>
     write.some(({ path }) => isInside(path, place))
@@ -74,7 +76,7 @@ export function planFiles(
       rule: root.at,
     } satisfies WriteRoot)),
     protected: write.length === 0 ? [] : [...portables(check, inWriteRoot), ...PROTECTED_NAMES],
-    secret: read.length + work.length === 0 ? [] : [...portables(check, secret), ...SECRET_NAMES],
+    secret: read.length + work.length === 0 && !edits ? [] : [...portables(check, secret), ...SECRET_NAMES],
   };
 }
 

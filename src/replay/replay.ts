@@ -243,12 +243,13 @@ class Fold {
       count(row.freshness, freshness);
       count(this.#freshness, freshness);
     }
-    if (tool !== "writeArtifact") return;
+    const changed = numberField(record, "written_bytes");
+    if (tool !== "writeArtifact" && changed === null) return;
     const result = objectField(record, "result");
     const path = textField(record, "path") ?? textField(result, "path");
     if (path === null) return;
-    const bytes = numberField(record, "bytes") ?? numberField(result, "bytes");
-    const sha256 = textField(record, "sha256") ?? textField(result, "sha256");
+    const bytes = changed ?? numberField(record, "bytes") ?? numberField(result, "bytes");
+    const sha256 = textField(record, "sha256_after") ?? textField(record, "sha256") ?? textField(result, "sha256");
     this.#list(this.#artifacts, { path, bytes, sha256 });
     this.#use("artifactBytes", bytes ?? 0);
   }

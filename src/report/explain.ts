@@ -11,7 +11,7 @@ import { approvalTerms, mayAsk } from "../plan/approval_terms.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { isPlace } from "../plan/key1.ts";
 import { ANY_MODEL, MODEL_LIMITS } from "../plan/model_plan.ts";
-import { askedEndpoints, packagePlace, type Plan, type PlannedTool } from "../plan/plan.ts";
+import { askedEndpoints, editsFiles, packagePlace, type Plan, type PlannedTool } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 import { grammarText, sandboxText } from "./programs.ts";
 import { span } from "./units.ts";
@@ -133,7 +133,7 @@ function explainReads(plan: Plan, at: At): Explained[] {
 function explainWrites(plan: Plan, at: At): Explained[] {
   const tools = namesOf(plan, ({ fs }) => writesFiles(fs));
   const written = plan.fs.write.map(({ root, rule }) => ({
-    what: `new files below ${root}`,
+    what: `${editsFiles(plan) ? "files" : "new files"} below ${root}`,
     at: at(rule),
     tools,
     beyond: `outside: ${keysOf("write_outside")}; overwriting and links: ${keysOf("overwrite")}; ` +

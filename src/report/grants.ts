@@ -5,7 +5,7 @@
  */
 import { approvalTerms } from "../plan/approval_terms.ts";
 import { admitsAnyModel } from "../plan/model_plan.ts";
-import { askedEndpoints, type Plan, type PortablePath } from "../plan/plan.ts";
+import { askedEndpoints, editsFiles, type Plan, type PortablePath } from "../plan/plan.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { escapeText } from "./escape.ts";
 import { sandboxText } from "./programs.ts";
@@ -39,7 +39,8 @@ export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
     `tools     ${tools.length === 0 ? "none: every call is denied" : names(tools)}`,
   ];
   if (plan.fs.read.length > 0) lines.push(`may read  ${names(plan.fs.read.map(readText))}`);
-  const written = plan.fs.write.map(({ root }) => `new files below ${shown(root)}`);
+  const what = editsFiles(plan) ? "files" : "new files";
+  const written = plan.fs.write.map(({ root }) => `${what} below ${shown(root)}`);
   if (written.length > 0) lines.push(`may write ${names(written)}`);
   if (plan.github.repos.length > 0) lines.push(`may ask   about ${names(plan.github.repos.map(({ match }) => match))}`);
   if (plan.model !== undefined) lines.push(`may ask   ${modelText(plan.model)}`);

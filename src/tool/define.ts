@@ -13,9 +13,11 @@ import type { Request } from "../authority/requirement.ts";
 import type {
   BasePower,
   BrowsePower,
+  EditPower,
   ModelPower,
   ReadPower,
   ResolveBrowse,
+  ResolveEdit,
   ResolveModel,
   ResolveRead,
   ResolveSend,
@@ -92,6 +94,7 @@ export type Resolve<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ResolveRead : unknown)
   & (Au extends { fs: "write" } ? ResolveWrite : unknown)
   & (Au extends { fs: "browse" | "edit" } ? ResolveBrowse : unknown)
+  & (Au extends { fs: "edit" } ? ResolveEdit : unknown)
   & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown)
   & (Au extends { process: true } ? ResolveSpawn : unknown)
   & (Au extends { model: object } ? ResolveModel : unknown);
@@ -102,15 +105,31 @@ export type Powers<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ReadPower : unknown)
   & (Au extends { fs: "write" } ? WritePower : unknown)
   & (Au extends { fs: "browse" | "edit" } ? BrowsePower : unknown)
+  & (Au extends { fs: "edit" } ? EditPower : unknown)
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
   & (Au extends { process: true } ? SpawnPower : unknown)
   & (Au extends { model: object } ? ModelPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
-export type FullResolve = ResolveRead & ResolveWrite & ResolveBrowse & ResolveSend & ResolveSpawn & ResolveModel;
+export type FullResolve =
+  & ResolveRead
+  & ResolveWrite
+  & ResolveBrowse
+  & ResolveEdit
+  & ResolveSend
+  & ResolveSpawn
+  & ResolveModel;
 
 /** Every power: what the host implements. */
-export type FullPowers = BasePower & ReadPower & WritePower & BrowsePower & SendPower & SpawnPower & ModelPower;
+export type FullPowers =
+  & BasePower
+  & ReadPower
+  & WritePower
+  & BrowsePower
+  & EditPower
+  & SendPower
+  & SpawnPower
+  & ModelPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {

@@ -2,6 +2,8 @@
  * What a tool can be handed: at preparation a resolver that makes targets canonical, at invocation the powers to act on
  * them. A tool sees only the members that its declared authority asks for; it never names `Deno`.
  *
+ * Long on purpose: types alone, and the one list of what a tool can be handed.
+ *
  * @module
  */
 import type { Json, JsonObject } from "../json.ts";
@@ -195,6 +197,52 @@ export interface SearchFound {
   readonly complete: boolean;
 }
 
+/** A file that a call wants to change or create, at its place below a write root. */
+export interface EditTarget extends Target {
+  /** As agents see it: relative to the project, or `<label>/…` below a root outside of it. */
+  readonly path: string;
+}
+
+/** How a file is changed. */
+export interface ChangeOptions {
+  /** For messages: what the tool does. */
+  readonly verb: "write" | "edit";
+  /** The same file for reading, where the tool shows what is in it. */
+  readonly read?: Target;
+  /** How much of the file the agent must have been shown: all of it, or any lines. */
+  readonly known: "all" | "lines";
+  /** SHA-256 of the file as the agent knows it; absent: what it was last shown. */
+  readonly expectedSha256?: string | undefined;
+  /** Whether there must be a file already. */
+  readonly mustExist: boolean;
+  /** Finds out what would happen, and changes nothing. */
+  readonly dryRun: boolean;
+}
+
+/** A new content. */
+export interface Made<T> {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Says more about it; called while the disk is at work, and only for a content that can be written. */
+  describe(): T;
+}
+
+/** What became of a file. */
+export interface Changed<T> {
+  /** As agents see it. */
+  readonly path: string;
+  /** Whether there was no file before. */
+  readonly created: boolean;
+  /** Whether the new content is another one; the same one is not written again. */
+  readonly changed: boolean;
+  /** Size of the new content. */
+  readonly bytes: number;
+  /** 64 hexadecimal digits over the new content. */
+  readonly sha256: string;
+  /** 64 hexadecimal digits over the old one; `null` where there was none. */
+  readonly sha256Before: string | null;
+  readonly description: T;
+}
+
 /** One endpoint of a tool with its variable parts filled in. */
 export interface EndpointTarget extends Target {
   /** Name of the endpoint, as the tool declares it. */
@@ -380,6 +428,14 @@ export interface ResolveBrowse {
   trees(path?: string): readonly WorkspaceTarget[];
 }
 
+/** Makes the name of a file that is to be changed or created canonical at preparation. */
+export interface ResolveEdit {
+  /** Finds its place below a write root; a path that leads elsewhere, or through a link, gives a target that the gate denies. */
+  fileToChange(path: string): EditTarget;
+  /** The same file as one to read: the gate decides on it as on any other. */
+  sameFileToRead(target: EditTarget): Target;
+}
+
 /** Fills the variable parts of a declared endpoint; each part is one path segment, encoded exactly once. */
 export interface ResolveSend<E extends string = string> {
   /** Fills in the variable segments of a declared endpoint. @throws {ToolInputError} If a segment is missing or cannot be one segment of a path. */
@@ -413,6 +469,24 @@ export interface BrowsePower {
 export interface WritePower {
   /** Creates the file, complete or not at all. @throws {DenialError} `artifact_overwrite_denied` if it exists. */
   write(target: ArtifactTarget, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+}
+
+/** Changes and creates files. */
+export interface EditPower {
+  /**
+   * Gives a file the content that `make` makes of the one it has (`undefined`: there is none), in full or not at all. The
+   * file must be what the agent knows: what it was shown, or what `expectedSha256` says. Afterwards it knows the
+   * new content. `limit` is how many bytes the new content may have.
+   *
+   * @throws {ToolError} `not_read`, `stale`, `file_not_found`, `not_a_file`, `not_replaceable`, `too_large`, `write_failed`,
+   * `lock_unavailable`. @throws {DenialError} `symlink_refused`, `hard_link_refused` … if the place is no longer what it
+   * was. @throws {BudgetError} `artifact_bytes`. What `make` throws passes through, and nothing is changed.
+   */
+  change<T>(
+    target: EditTarget,
+    options: ChangeOptions,
+    make: (before: Uint8Array<ArrayBuffer> | undefined, limit: number) => Made<T>,
+  ): Promise<Changed<T>>;
 }
 
 /** Talks to declared endpoints. */

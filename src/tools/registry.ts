@@ -32,4 +32,6 @@ export const TOOLS: Readonly<Record<string, () => Promise<Tool>>> = Object.freez
   "Grep": async () => (await import("./workspace/grep.ts")).Grep,
   "model.call": async () => (await import("./model/call.ts")).modelCall,
   "process": async () => (await import("./process/process.ts")).process,
+  "WriteFile": async () => (await import("./workspace/write_file.ts")).WriteFile,
+  "EditFile": async () => (await import("./workspace/edit_file.ts")).EditFile,
 });

@@ -9,6 +9,7 @@
  */
 import { callComparisons } from "./calls.ts";
 import { type Comparison, type Finding, measure, type Skipped } from "./comparison.ts";
+import { editComparisons } from "./edits.ts";
 import { effectComparisons } from "./effects.ts";
 import { logComparisons } from "./logs.ts";
 import { memoryComparisons } from "./memory.ts";
@@ -29,6 +30,7 @@ const GROUPS:
     [["network.", "process."], effectComparisons],
     [["glob.", "grep."], workspaceComparisons],
     [["audit."], logComparisons],
+    [["edit."], editComparisons],
     [["memory."], memoryComparisons],
   ];
 

@@ -15,7 +15,10 @@ const PLAN = makePlan({
       { root: "${project}/src", label: "src", include: [], exclude: [], rule: "/fs/read/1" },
       { root: "${project}/.git/config", label: ".git/config", include: [], exclude: [], rule: "/fs/read/2" },
     ],
-    write: [{ root: "${project}/out", label: "out", rule: "/fs/write/0" }],
+    write: [
+      { root: "${project}/out", label: "out", rule: "/fs/write/0" },
+      { root: "${project}/private", label: "private", rule: "/fs/write/1" },
+    ],
     protected: ["${project}/out/kept", "deno.json", ".git", "*.policy.jsonc"],
     secret: ["${project}/.twokey", "${state}", ".env*", "*.pem", ".git/config"],
   },
@@ -79,6 +82,12 @@ const WRITES: readonly (readonly [string, string, string, string])[] = [
   ["a protected name at depth", "writeArtifact", "/p/out/x/deno.json", "protected_path"],
   ["a protected name in disguise", "writeArtifact", "/p/out/x/.gi\u200ct/hooks", "protected_path"],
   ["another policy", "writeArtifact", "/p/out/evil.policy.jsonc", "protected_path"],
+  ["with a tool that edits", "EditFile", "/p/out/a/b.md", "allow"],
+  ["with a tool that edits, a protected name", "EditFile", "/p/out/x/deno.json", "protected_path"],
+  ["with a tool that edits, the name of a secret", "EditFile", "/p/out/x/Server.PEM", "secret_name"],
+  ["with a tool that edits, below a folder with the name of a secret", "EditFile", "/p/out/.env.d/x", "secret_name"],
+  ["with a tool that edits, what an exclude leaves out", "EditFile", "/p/private/a.txt", "exclude_pattern"],
+  ["with a tool that makes artifacts, what an exclude leaves out", "writeArtifact", "/p/private/a.txt", "allow"],
   ["with a tool that only reads", "readFile", "/p/out/a", "artifact_path_not_admitted"],
 ];
 

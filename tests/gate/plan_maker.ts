@@ -15,6 +15,7 @@ export const TOOLS: Readonly<Record<string, PlannedTool>> = {
   "osv.query": planned("/tools/3", {
     endpoints: { query: { method: "POST", url: "https://api.osv.dev/v1/query" } },
   }),
+  EditFile: planned("/tools/6", { fs: "edit" }),
   Grep: planned("/tools/5", { fs: "browse" }),
   "npm.metadata": planned("/tools/4", {
     endpoints: { package: { method: "GET", url: "https://<npm-registry>/{package}" } },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { joinPath, lookAt, readProven, readUpTo } from "../../src/host/path_proof.ts";
+import { joinPath, lookAt, readProven, readUpTo, sameBytes } from "../../src/host/path_proof.ts";
 import { plant, withTree } from "./run_context.ts";
 
 Deno.test("readProven() reads plain files inside the root only", () =>
@@ -90,3 +90,15 @@ Deno.test("readProven() refuses a file from elsewhere that was under the name wh
       Object.assign(Deno, { openSync });
     }
   }));
+
+Deno.test("sameBytes() compares every byte, wherever the bytes start", () => {
+  for (let length = 0; length < 20; length++) {
+    for (let offset = 0; offset < 5; offset++) {
+      const a = new Uint8Array(length + offset).fill(7).subarray(offset);
+      const b = new Uint8Array(length).fill(7);
+      assert.ok(sameBytes(a, b));
+      assert.ok(!sameBytes(a, new Uint8Array(length + 1).fill(7)));
+      for (let at = 0; at < length; at++) assert.ok(!sameBytes(a, b.with(at, 8)), `${length} ${offset} ${at}`);
+    }
+  }
+});

@@ -45,6 +45,7 @@ const BUDGETS: Budgets = {
   operations: 100_000,
   artifactBytes: 1_048_576,
   readFileBytes: 1_048_576,
+  editFileBytes: 4_194_304,
   readFiles: 50_000,
   stderrBytes: 1_048_576,
   wallMs: 60_000,

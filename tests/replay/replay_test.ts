@@ -101,3 +101,17 @@ Deno.test("replayAudit() keeps names like __proto__ as data, and folds endless n
 
 Deno.test("replayAudit() refuses a log that is not there", () =>
   assert.rejects(replayAudit("none/audit.jsonl"), (error) => error instanceof InputError && error.exit === 66));
+
+Deno.test("replayAudit() lists the files that edits wrote, and none of a dry run", () =>
+  inTempDir(async (dir) => {
+    const sha = "a".repeat(64);
+    const edit = { type: "tool_result", tool: "EditFile", result: {}, result_bytes: 2, path: "src/a.ts", bytes: 7 };
+    writeLog(`${dir}/a.jsonl`, [
+      { type: "run_start" },
+      { ...edit, call_id: "c1", sha256_before: "b".repeat(64), sha256_after: sha, written_bytes: 7 },
+      { ...edit, call_id: "c2", sha256_before: sha, sha256_after: "c".repeat(64), dry_run: true },
+      { type: "run_end", status: "ok", reason: "done" },
+    ]);
+    const { artifacts } = await replayAudit(`${dir}/a.jsonl`);
+    assert.deepEqual(artifacts, [{ path: "src/a.ts", bytes: 7, sha256: sha }]);
+  }));

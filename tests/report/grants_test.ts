@@ -21,13 +21,16 @@ Deno.test("grantLines() says who may do what in a few lines", () => {
   });
   assert.deepEqual(lines, [
     "policy    test (agent.policy.jsonc, sha256 000000000000…), isolation process",
-    "tools     echo, readFile, writeArtifact, osv.query, npm.metadata",
+    "tools     echo, readFile, writeArtifact, osv.query, EditFile, Grep, npm.metadata",
     "may read  docs only *.md never old/, .",
-    "may write new files below out",
+    "may write files below out",
     `may reach POST https://api.osv.dev/v1/query, ${withRegistry("GET https://<npm-registry>/{package}")}`,
     "may spend 10000 calls, 10 min 0 s, 16 MiB of files, 1024 MiB of memory",
     "accepted  outside the project: /srv/data",
   ]);
+  // Without a tool that changes files a write root only ever takes new ones.
+  const { EditFile: _, ...tools } = plan.tools;
+  assert.ok(grantLines({ ...plan, tools }).includes("may write new files below out"));
 });
 
 Deno.test("grantLines() says that recorded answers and an offline cache reach no host", () => {

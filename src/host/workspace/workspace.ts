@@ -16,6 +16,8 @@ import { type Ground, lexicalPath, makeGround, type Place, resolvePlace, rootOf,
 
 /** The workspace of a run. */
 export interface Workspace {
+  /** What the agent was shown, which changes are held to. */
+  readonly observations: Observations;
   /** Makes paths canonical; the same for every call of tools with this access. */
   resolver(access: "browse" | "edit"): ResolveBrowse;
   /** The powers of one call. */
@@ -58,6 +60,7 @@ export function openWorkspace(run: RunContext, decide: Gate): Workspace {
     trees: (path?: string) => treeTargets(context, path),
   });
   return Object.freeze({
+    observations: context.observations,
     resolver: () => browse,
     power: (_access: "browse" | "edit", call: CallContext): BrowsePower => browsePower(context, call),
   });
