@@ -128,8 +128,12 @@ export type {
   BasePower,
   ByteReply,
   EndpointTarget,
+  ModelPower,
+  ModelTarget,
+  ModelWish,
   ReadPower,
   Reply,
+  ResolveModel,
   ResolveRead,
   ResolveSend,
   ResolveSpawn,
@@ -175,6 +179,9 @@ export type {
   ValueKind,
   WorkFolder,
 } from "./src/plan/process_plan.ts";
+export type { ModelLimit, ModelPlan } from "./src/plan/model_plan.ts";
+export type { ModelFlags } from "./src/policy/model_flags.ts";
+export type { ModelEndpoint, ModelProviderName } from "./src/authority/model_providers.ts";
 export type { FileIdentity } from "./src/plan/program_setup.ts";
 export type { ProgramFact } from "./src/policy/program_fact.ts";
 export type { Policy } from "./src/policy/schema.ts";

@@ -292,6 +292,17 @@ interface AgentTools {
       readonly complete: boolean;
     };
   };
+  readonly "model.call": {
+    readonly args: {
+      /** Names the question; without `input` it is the question. */
+      readonly id: string;
+      /** A model of the policy; without it, the first. */
+      readonly model?: string;
+      /** A text, a list of messages `{ role, content }` of texts, or other JSON, sent as its text. */
+      readonly input?: Json;
+    };
+    readonly result: JsonObject;
+  };
   readonly "npm.metadata": {
     readonly args: {
       /** Name of the package: `name` or `@scope/name`, never percent-encoded. */
@@ -564,6 +575,18 @@ declare function callTool(
   name: "listFiles",
   args?: AgentTools["listFiles"]["args"],
 ): Promise<AgentTools["listFiles"]["result"]>;
+
+/**
+ * Asks a model of the policy's provider once, or takes a recorded answer.
+ *
+ * Mind: Sends text alone and gives the model no tools: what it proposes, nobody does.
+ * Mind: Does not judge questions or answers: an answer may be wrong, and may hold instructions.
+ * Mind: Counts the tokens that the provider reports, not what they cost.
+ */
+declare function callTool(
+  name: "model.call",
+  args: AgentTools["model.call"]["args"],
+): Promise<AgentTools["model.call"]["result"]>;
 
 /**
  * Reads the abbreviated metadata of one package from the npm registry.

@@ -207,6 +207,14 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/plan/fixtures_test.ts": ["src/plan/raw_reply.ts", "src/tools/supply_chain/npm_registry.ts"],
   "tests/escape/key_table_test.ts": ["src/host/attest.ts"],
   "tests/host/network_test.ts": ["src/host/send_scope.ts"],
+  "tests/host/models_test.ts": ["src/authority/model_providers.ts", "src/host/model_exchange.ts"],
+  "tests/host/openai_responses_test.ts": ["src/host/model_provider.ts"],
+  "tests/e2e/models_test.ts": ["src/host/model_records.ts", "src/tools/model/call.ts"],
+  "tests/policy/check_model_test.ts": [
+    "src/plan/model_plan.ts",
+    "src/policy/model_flags.ts",
+    "src/policy/model_schema.ts",
+  ],
   "tests/tools/github/reader_test.ts": [
     "src/tools/github/check_runs_list.ts",
     "src/tools/github/commit_read.ts",

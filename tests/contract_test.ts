@@ -10,7 +10,8 @@ import { BugError, ToolInputError } from "../src/errors.ts";
 import type { Json, JsonObject } from "../src/json.ts";
 import type { Isolation } from "../src/plan/plan.ts";
 import type { FullPowers, FullResolve, Tool } from "../src/tool/define.ts";
-import type { Target } from "../src/tool/powers.ts";
+import { readPrompt } from "../src/host/model_prompt.ts";
+import type { ModelWish, Target } from "../src/tool/powers.ts";
 import { TOOLS } from "../src/tools/registry.ts";
 import manifests from "../src/tools/manifests.json" with { type: "json" };
 import { withProject } from "./e2e/run_project.ts";
@@ -231,6 +232,10 @@ function anyTargets(tool: Tool): FullResolve {
         envKeys: [],
       }),
     endpoint: () => ({ requirement: { kind: "network", target: "GET x", description: "x" } }),
+    model: (wish: ModelWish) => {
+      readPrompt(tool.name, wish);
+      return { ...target("x"), needs: [target("x")], note: {} };
+    },
   } as unknown as FullResolve;
 }
 

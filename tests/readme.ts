@@ -105,14 +105,16 @@ function toolsTable(manifests: readonly ToolManifest[]): string {
   );
 }
 
-function needs({ fs, endpoints = {}, service, credential }: ToolManifest["authority"]): string {
+function needs({ fs, endpoints = {}, model, service, credential }: ToolManifest["authority"]): string {
   const places = [
     ...(fs === undefined ? [] : [tick(`fs.${fs}`)]),
     ...(service === undefined ? [] : [tick(`${service}.repos`)]),
+    ...(model === undefined ? [] : [tick("model")]),
     ...(credential?.optional === false ? [tick("secrets")] : []),
   ];
-  const requests = Object.values(endpoints).map(({ method, url }) => tick(`${method} ${url}`));
-  return [...places, ...requests].join(", ") || "nothing";
+  const requests = Object.values(model ?? endpoints).map(({ method, url }) => tick(`${method} ${url}`));
+  const reached = model === undefined ? requests : [requests.join(" or ")];
+  return [...places, ...reached].join(", ") || "nothing";
 }
 
 function sentence(text: string): string {

@@ -25,6 +25,8 @@ export const DENIAL_CODES = Object.freeze({
   protected_path: "the place is protected: no policy can make it writable",
   endpoint_not_granted: "the endpoint is not one of this tool's",
   repository_not_granted: "the repository is not one that the policy names",
+  model_not_admitted: "the model is not one that the policy names",
+  model_fixture_response_not_found: "no recorded answer has this id and model",
   process_command_not_admitted: "the policy names no such command",
   process_args_not_admitted: "the grammar of the command does not admit these arguments",
   process_cwd_not_admitted: "the folder is not one that the policy lets programs start in",

@@ -91,6 +91,11 @@ export const KEY_TABLE: readonly KeyRow[] = Object.freeze(
       key2: true,
       why: "Deno grants host and port and knows no paths",
     }),
+    row("ask_other_model", "ask a model that the policy does not name", {
+      key1: false,
+      key2: true,
+      why: "Deno grants the provider's host and reads no request; the gate knows the names",
+    }),
     row("connect_private", "reach a private IPv4 address behind a declared name", {
       key1: true,
       key2: false,

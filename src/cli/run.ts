@@ -131,10 +131,18 @@ async function assertBelowBase(revision: string, { loaded, plan }: PreparedRun):
 
 /** The same policy, asking the pinned endpoints where it names recorded answers. */
 function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
-  const { network, ...policy } = loaded.policy;
-  if (network === undefined) return loaded;
-  const { fixtures: _, ...live } = network;
-  return { ...loaded, policy: { ...policy, network: live } };
+  const { network, model, ...policy } = loaded.policy;
+  const { fixtures: _, ...asking } = network ?? {};
+  // A model's recorded answers stay where nobody is named who could answer in their place
+  const { fixture: _recorded, ...answering } = model ?? {};
+  return {
+    ...loaded,
+    policy: {
+      ...policy,
+      ...(network === undefined ? {} : { network: asking }),
+      ...(model === undefined ? {} : { model: model.provider === undefined ? model : answering }),
+    },
+  };
 }
 
 /** Loads what a report is made with. */

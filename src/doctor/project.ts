@@ -90,7 +90,7 @@ function countsOf(plan: Plan): Record<string, number> {
     read_roots: plan.fs.read.length,
     write_roots: plan.fs.write.length,
     endpoints: endpoints.length,
-    recorded_answers: plan.network.fixtures.length,
+    recorded_answers: plan.network.fixtures.length + (plan.model?.fixture ? 1 : 0),
     variables: plan.env.length,
     protected: plan.fs.protected.length,
     secret: plan.fs.secret.length,

@@ -13,6 +13,7 @@ import type { Places, Plan, PlannedTool } from "../plan/plan.ts";
 import { makeCommandGate } from "./commands.ts";
 import { makeEndpointGate } from "./endpoints.ts";
 import { makeFileGate } from "./files.ts";
+import { decideModel } from "./models.ts";
 import { makeRules } from "./rules.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -54,6 +55,7 @@ export function makeGate(plan: Plan, places: Places): Gate {
     if (requirement.kind === "filesystem.write") return files.write(tool, requirement.target);
     if (requirement.kind === "network") return endpoints(tool, requirement.target);
     if (requirement.kind === "command.execute") return commands(tool, requirement.target);
+    if (requirement.kind === "context.load") return decideModel(plan, tool, requirement.target);
     return { code: DENIAL_OF_KIND[requirement.kind] ?? "not_in_request", rule: null };
   };
 

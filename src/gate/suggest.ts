@@ -70,6 +70,11 @@ export function suggest(
       if (!isInside(places.project, root) || root === places.project) return null;
       return `"fs": { "write": [{ "root": ${quote(fromPolicy(root, plan, places))} }] }`;
     }
+    case "model_not_admitted": {
+      const name = target?.startsWith("model:") ? target.slice("model:".length) : "*";
+      // Without a name it is not the list that is too short
+      return name === "*" ? null : `"model": { "models": ${list([...plan.model?.models ?? [], name])} }`;
+    }
     case "large_file_summary_only":
       return `"budgets": { "readFileBytes": ${Math.min(plan.budgets.readFileBytes * 4, BUDGETS.readFileBytes.max)} }`;
     case "file_limit":

@@ -49,6 +49,8 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  /** What the log keeps of a tool's arguments and results, where the plan says otherwise than the tool. */
+  auditOf?(tool: Tool): Tool["audit"];
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
   note?(tool: string): JsonObject;
   /** What the log keeps of a value. `bytes` bounds its size as JSON text; `printed` is that text, where it is at hand. */
@@ -157,7 +159,7 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
-  const shownResult = host.audit(value as Json, tool.audit.result, { bytes, printed: text });
+  const shownResult = host.audit(value as Json, auditOf(host, tool).result, { bytes, printed: text });
   host.record({
     type: "tool_result",
     call_id: callId,
@@ -314,8 +316,12 @@ interface KnownArgs {
   readonly bytes: number;
 }
 
-function auditArgs(host: CallHost, { audit }: Tool, { args, bytes }: KnownArgs): JsonObject | Promise<JsonObject> {
-  const modes: Readonly<Record<string, AuditMode | undefined>> = audit.args;
+function auditOf(host: CallHost, tool: Tool): Tool["audit"] {
+  return host.auditOf?.(tool) ?? tool.audit;
+}
+
+function auditArgs(host: CallHost, tool: Tool, { args, bytes }: KnownArgs): JsonObject | Promise<JsonObject> {
+  const modes: Readonly<Record<string, AuditMode | undefined>> = auditOf(host, tool).args;
   const entries = Object.entries(args).map(([key, value]) => {
     const mode = (Object.hasOwn(modes, key) ? modes[key] : modes["*"]) ?? "drop";
     return [key, host.audit(value, mode, { bytes })] as const;

@@ -28,8 +28,11 @@ export interface RunContext {
   readonly temporaryOwner?: string;
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** SHA-256 as 64 lower-case hexadecimal digits; a promise only until the fast implementation is loaded. */
-  sha256(bytes: Uint8Array<ArrayBuffer>): string | Promise<string>;
+  /**
+   * SHA-256 as 64 lower-case hexadecimal digits, of a text over its UTF-8 bytes; a promise only until the fast
+   * implementation is loaded.
+   */
+  sha256(data: Uint8Array<ArrayBuffer> | string): string | Promise<string>;
   /** Sends a record that belongs to no call. */
   record(body: RecordBody): void;
 }

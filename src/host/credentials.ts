@@ -81,10 +81,11 @@ export function readCredentials(
 ): ReadCredentials {
   const known = new Map<string, Credential>();
   const secrets = new Map<string, string>();
-  // Recorded answers need nobody to ask, so nobody's credential
-  const isRecorded = plan.network.fixtures.length > 0 || !options.sends;
   for (const [tool, { env: name }] of Object.entries(plan.credentials)) {
     const spec = Object.hasOwn(plan.tools, tool) ? plan.tools[tool]?.credential : undefined;
+    // Recorded answers need nobody to ask, so nobody's credential; a model that is asked has none in `network`
+    const isRecorded = !options.sends ||
+      (plan.network.fixtures.length > 0 && plan.tools[tool]?.service !== "model");
     const value = env(name) ?? "";
     if (value === "") {
       if (isRecorded || spec?.optional === true) continue;

@@ -158,10 +158,10 @@ export async function exchange(
       redirect: "manual",
       signal,
     });
-    const coding = response.headers.get("content-encoding");
-    if (coding !== null && !/^\s*(?:identity|gzip|br)\s*$/i.test(coding)) {
+    const strange = strangeCoding(response);
+    if (strange !== undefined) {
       await response.body?.cancel();
-      return { failure: unreachable("the answer is compressed more than once or in an unknown way", false) };
+      return { failure: strange };
     }
     const headers: Record<string, string> = {};
     for (const name of KEPT_HEADERS) {
@@ -193,14 +193,22 @@ export async function exchange(
   }
 }
 
+/** Why an answer cannot be decoded: the runtime takes off one known coding, and leaves any other as it is. */
+export function strangeCoding({ headers }: Response): NetworkFailure | undefined {
+  const coding = headers.get("content-encoding");
+  return coding === null || /^\s*(?:identity|gzip|br)\s*$/i.test(coding)
+    ? undefined
+    : unreachable("the answer is compressed more than once or in an unknown way", false);
+}
+
 /** Reads the body of an error as far as it may tell something; a part of it tells nothing. */
-async function readError(response: Response): Promise<string> {
+export async function readError(response: Response): Promise<string> {
   const body = await readBody(response, ERROR_BYTES);
   return body === undefined ? "" : new TextDecoder().decode(body);
 }
 
 /** Reads decoded bytes while counting; a declared length is not believed. `undefined` when there are more than `limit`. */
-async function readBody(response: Response, limit: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+export async function readBody(response: Response, limit: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let bytes = 0;
   // Leaving the loop cancels the stream, and with it the connection
@@ -212,7 +220,8 @@ async function readBody(response: Response, limit: number): Promise<Uint8Array<A
   return concatBytes(chunks);
 }
 
-function transportFailure(cause: unknown): NetworkFailure {
+/** Why a request or the reading of its answer failed below HTTP. The cause is for us alone: it may name addresses. */
+export function transportFailure(cause: unknown): NetworkFailure {
   if (cause instanceof Deno.errors.NotCapable) {
     return unreachable("Deno's permissions do not admit its host", false, cause);
   }

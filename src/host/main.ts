@@ -24,6 +24,7 @@ import type { CallHost } from "./call.ts";
 import type { RunContext } from "./context.ts";
 import { type Credentials, readCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
+import { auditOf, modelNote } from "./model_records.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
 import { Session, type SessionEnd } from "./session.ts";
@@ -76,7 +77,6 @@ const MAX_FAULT = 2000;
 const HEAD_BYTES = 65_536;
 /** Bytes from which on an asynchronous hash is the faster one, until the fast one is loaded. */
 const LARGE_BYTES = 16_384;
-const ENCODER = new TextEncoder();
 
 if (import.meta.main) await runHost(SHIPPED);
 
@@ -232,10 +232,10 @@ function makeRunContext(
     env: (name) => plan.env.includes(name) && !secret.has(name) ? Deno.env.get(name) : undefined,
     temporaryOwner: seed.slice(0, 8),
     now: Date.now,
-    sha256: (bytes) => {
-      if (hash.isFast || bytes.length <= LARGE_BYTES) return hash.digest(bytes);
-      hash.spend(bytes.length);
-      return webSha256(bytes);
+    sha256: (data) => {
+      if (hash.isFast || data.length <= LARGE_BYTES) return hash.digest(data);
+      hash.spend(data.length);
+      return webSha256(data);
     },
     record: (body) => channel.send(body),
   };
@@ -266,10 +266,11 @@ function makeCallHost(
     resolver: (tool) => box.resolver(tool),
     powers: (tool, call) => box.powers(tool, call),
     decide,
-    note: (tool) => run.credentials.note(tool),
+    auditOf: (tool) => auditOf(plan, tool),
+    note: (tool) => ({ ...run.credentials.note(tool), ...modelNote(plan, tool, run.credentials) }),
     audit: (value, mode, { bytes, printed }) => {
       const bounded = mode === "keep" && bytes > MAX_KEPT_BYTES ? boundedMode(value) : mode;
-      return auditValue(value, bounded, { sha256: (text) => run.sha256(ENCODER.encode(text)), printed });
+      return auditValue(value, bounded, { sha256: run.sha256, printed });
     },
     record: (body) => channel.send(body),
     recordAndWait: (body: RecordBody) => channel.sendAndWait(body),

@@ -16,7 +16,7 @@ import { assertGranted, type CallContext, deny, type RunContext } from "./contex
 import { buildEndpointUrl } from "./endpoint_url.ts";
 import { type IPv4Canary, ipv4Canary, makeHttpClient } from "./http_client.ts";
 import { askLive } from "./live.ts";
-import { asksNetwork } from "../plan/plan.ts";
+import { askedEndpoints } from "../plan/plan.ts";
 import { type Moved, readMove, readName } from "./rename.ts";
 import { settled } from "./retry.ts";
 import { makeRequest, type SendRequest } from "./send_request.ts";
@@ -51,6 +51,8 @@ export interface Network {
    * recorded. @throws {ControlError} `proxy_unusable` or `ca_unusable`.
    */
   open(): void;
+  /** The one client of the run, for parts that send in their own way. @throws {ControlError} As `open`. */
+  client(): Deno.HttpClient;
   /** Proves that the client reaches no IPv6 address; `undefined` where it is not bound, or nothing is ever sent. */
   ipv4Canary(): Promise<IPv4Canary | undefined>;
   /** Drops the client and its connections. */
@@ -136,12 +138,12 @@ class PinnedNetwork implements Network {
   }
 
   open(): void {
-    if (asksNetwork(this.#run.plan.network)) this.#liveClient();
+    if (askedEndpoints(this.#run.plan).length > 0) this.client();
   }
 
   async ipv4Canary(): Promise<IPv4Canary | undefined> {
-    const { network } = this.#run.plan;
-    return asksNetwork(network) && !network.ipv6 ? await ipv4Canary() : undefined;
+    const { plan } = this.#run;
+    return askedEndpoints(plan).length > 0 && !plan.network.ipv6 ? await ipv4Canary() : undefined;
   }
 
   close(): void {
@@ -236,7 +238,7 @@ class PinnedNetwork implements Network {
       }
       kept = found.kind === "stale" ? found.kept : undefined;
     }
-    const live = { client: this.#liveClient(), scope, random: this.#options.random ?? Math.random };
+    const live = { client: this.client(), scope, random: this.#options.random ?? Math.random };
     const sourced = await this.#followed(
       request,
       scope,
@@ -296,7 +298,7 @@ class PinnedNetwork implements Network {
     throw deny(call, code);
   }
 
-  #liveClient(): Deno.HttpClient {
+  client(): Deno.HttpClient {
     this.#client ??= makeHttpClient(this.#run, { caPem: this.#options.caPem });
     return this.#client;
   }

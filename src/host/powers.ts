@@ -4,11 +4,13 @@
  *
  * @module
  */
+import { BugError } from "../errors.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { BasePower } from "../tool/powers.ts";
 import type { FullPowers, FullResolve, Tool } from "../tool/define.ts";
 import type { Artifacts } from "./artifacts.ts";
 import type { CallContext, RunContext } from "./context.ts";
+import type { Models } from "./models.ts";
 import type { Network } from "./network.ts";
 import type { ProgramOptions, Programs } from "./programs.ts";
 import { sleep } from "./retry.ts";
@@ -19,6 +21,7 @@ export interface Parts {
   readonly source: Source | undefined;
   readonly artifacts: Artifacts | undefined;
   readonly network: Network | undefined;
+  readonly models?: Models | undefined;
   readonly programs?: Programs | undefined;
 }
 
@@ -37,7 +40,21 @@ export async function loadParts(
     options === undefined ? undefined : import("./programs.ts").then(({ makePrograms }) => makePrograms(run, options)),
   ]);
   network?.open();
-  return { source, artifacts, network, programs };
+  return { source, artifacts, network, models: await loadModels(run, network), programs };
+}
+
+/** A provider is asked through the client of the network; recorded answers need none. */
+async function loadModels(run: RunContext, network: Network | undefined): Promise<Models | undefined> {
+  if (run.plan.model === undefined) return undefined;
+  const { makeModels } = await import("./models.ts");
+  return makeModels(run, {
+    client: () => {
+      if (network === undefined) {
+        throw new BugError("bug_no_network", "Cannot ask a provider: the plan grants no endpoint");
+      }
+      return network.client();
+    },
+  });
 }
 
 function needsSource(plan: Plan): boolean {
@@ -67,12 +84,13 @@ export class PowerBox {
   resolver(tool: Tool): FullResolve {
     const known = this.#resolvers.get(tool.name);
     if (known !== undefined) return known;
-    const { source, artifacts, network, programs } = this.#parts;
-    const { fs, endpoints, process } = tool.authority;
+    const { source, artifacts, network, models, programs } = this.#parts;
+    const { fs, endpoints, model, process } = tool.authority;
     const made = Object.freeze({
       ...(fs === "read" ? source?.resolve : undefined),
       ...(fs === "write" ? artifacts?.resolve : undefined),
       ...(endpoints === undefined ? undefined : network?.resolver(tool.name)),
+      ...(model === undefined ? undefined : models?.resolver(tool.name)),
       ...(process === true ? programs?.resolve : undefined),
     }) as unknown as FullResolve;
     this.#resolvers.set(tool.name, made);
@@ -81,15 +99,16 @@ export class PowerBox {
 
   /** The powers of one call. */
   powers(tool: Tool, call: CallContext): FullPowers {
-    const { source, artifacts, network, programs } = this.#parts;
-    const { fs, endpoints, process } = tool.authority;
+    const { source, artifacts, network, models, programs } = this.#parts;
+    const { fs, endpoints, model, process } = tool.authority;
     const base = new BasePowers(this.#run, call);
-    if (fs === undefined && endpoints === undefined && process === undefined) return base as unknown as FullPowers;
+    if ((fs ?? endpoints ?? model ?? process) === undefined) return base as unknown as FullPowers;
     return Object.assign(
       base,
       fs === "read" ? source?.power(call) : undefined,
       fs === "write" ? artifacts?.power(call) : undefined,
       endpoints === undefined ? undefined : network?.power(call, tool.limits),
+      model === undefined ? undefined : models?.power(call, tool.limits),
       process === true ? programs?.power(call) : undefined,
     ) as unknown as FullPowers;
   }

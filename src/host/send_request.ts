@@ -34,7 +34,7 @@ export interface SendRequest extends CacheRequest {
   /** How the body of the answer is read. */
   readonly as: "json" | "bytes";
   /** Whose rules the answer is judged by. */
-  readonly service: "github" | undefined;
+  readonly service: "github" | "model" | undefined;
   /** Equal for requests that any answer fits alike. */
   readonly key: string;
 }

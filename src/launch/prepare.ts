@@ -102,8 +102,14 @@ async function bundleDir({ state }: Places): Promise<string | undefined> {
  *
  * @throws {DataError} If one is wrong, or is not what the plan was made from.
  */
-export async function readFixtures({ network }: Plan, places: Places): Promise<Record<string, string>> {
+export async function readFixtures({ network, model }: Plan, places: Places): Promise<Record<string, string>> {
   const texts: Record<string, string> = Object.create(null);
+  if (model !== undefined && model.fixture !== null) {
+    const { parseModelFixture } = await import("../plan/model_fixture.ts");
+    const { path } = model.fixture;
+    texts[path] = await readPlanned(model.fixture, places);
+    parseModelFixture(texts[path], path);
+  }
   if (network.fixtures.length === 0) return texts;
   const { parseFixture } = await import("../plan/fixtures.ts");
   for (const { path, sha256 } of network.fixtures) {

@@ -6,7 +6,7 @@
 import { ControlError } from "../errors.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { denyNet } from "./deny_net.ts";
-import { absolute, asksNetwork, type Places, type Plan } from "./plan.ts";
+import { absolute, askedEndpoints, type Places, type Plan } from "./plan.ts";
 
 /** What only the launch knows, or only a print for people wants. */
 export interface Key1Options {
@@ -65,7 +65,7 @@ export function key1(plan: Plan, places: Places, options: Key1Options = {}): Key
   const proxy = options.proxyAddress === undefined ? [] : [options.proxyAddress];
   const pinned = hostsOf(plan, options.portable === true);
   // with nothing to reach, nothing else is reached either
-  const hosts = asksNetwork(plan.network) && pinned.length > 0 ? [...pinned, ...proxy, ...options.extraNet ?? []] : [];
+  const hosts = pinned.length > 0 ? [...pinned, ...proxy, ...options.extraNet ?? []] : [];
   return {
     read: clean(read),
     denyRead: clean(plan.fs.secret.filter(isPlace).map(place)),
@@ -89,14 +89,12 @@ export function isPlace(entry: string): boolean {
   return entry.startsWith("/") || entry.startsWith("${");
 }
 
-/** `host:port` of every endpoint, sorted. */
+/** `host:port` of every endpoint that is really asked, sorted. */
 function hostsOf(plan: Plan, portable: boolean): string[] {
   const hosts = new Set<string>();
-  for (const { endpoints } of Object.values(plan.tools)) {
-    for (const { url } of Object.values(endpoints)) {
-      const authority = (portable ? url : withRegistry(url)).slice("https://".length).split("/")[0] ?? "";
-      hosts.add(/:\d+$/.test(authority) ? authority : `${authority}:443`);
-    }
+  for (const { url } of askedEndpoints(plan)) {
+    const authority = (portable ? url : withRegistry(url)).slice("https://".length).split("/")[0] ?? "";
+    hosts.add(/:\d+$/.test(authority) ? authority : `${authority}:443`);
   }
   return [...hosts].toSorted();
 }

@@ -8,6 +8,7 @@ import type { JsonObject } from "../json.ts";
 import type { FileAccess } from "../authority/file_access.ts";
 import type { RequirementKind } from "../authority/requirement.ts";
 import type { CredentialSpec, Endpoint } from "../tool/define.ts";
+import type { ModelPlan } from "./model_plan.ts";
 import type { ProcessPlan } from "./process_plan.ts";
 
 /** Every place where agent code can run: from the tightest, the default, to the loosest. */
@@ -59,8 +60,11 @@ export interface PlannedTool {
   readonly timeoutMs: number;
   /** Every request the tool may send, by the name the tool uses. */
   readonly endpoints: Readonly<Record<string, Endpoint>>;
-  /** The service whose rules hold for the endpoints; `github`: {@linkcode Plan.github} narrows them. */
-  readonly service?: "github";
+  /**
+   * The service whose rules hold for the endpoints; `github`: {@linkcode Plan.github} narrows them; `model`: they are the
+   * provider's of {@linkcode Plan.model}, and none where answers are recorded.
+   */
+  readonly service?: "github" | "model";
   /** How the tool's credential is sent; absent: it takes none. */
   readonly credential?: CredentialSpec;
   /** JSON Pointer into the policy. */
@@ -212,6 +216,8 @@ export interface Plan {
   readonly credentials: Readonly<Record<string, { readonly env: string; readonly rule: string }>>;
   /** Programs that may be started; absent: none. */
   readonly process?: ProcessPlan;
+  /** Models that may be asked; absent: none. */
+  readonly model?: ModelPlan;
   /** Rules that narrow the grants, in the order of the policy. */
   readonly gate: readonly GateRule[];
   /** Every limit of the run. */
@@ -246,9 +252,30 @@ export interface Places {
   readonly state: string;
 }
 
-/** Whether the tools of a plan ask the network: not where every answer is recorded, or the cache alone answers. */
+/** Whether the network tools of a plan ask the network: not where every answer is recorded, or the cache alone answers. */
 export function asksNetwork({ fixtures, cache }: NetworkPlan): boolean {
   return fixtures.length === 0 && cache?.mode !== "offline";
+}
+
+/** One endpoint that a run may really ask. */
+export interface AskedEndpoint {
+  /** Name of the tool that asks it. */
+  readonly tool: string;
+  /** As declared. */
+  readonly method: "GET" | "POST";
+  /** As declared, with its places. */
+  readonly url: string;
+  /** JSON Pointer into the policy. */
+  readonly rule: string;
+}
+
+/** Every endpoint that a run may really ask: what is recorded, or comes from an offline cache, is asked of nobody. */
+export function askedEndpoints({ tools, network }: Plan): readonly AskedEndpoint[] {
+  return Object.entries(tools).flatMap(([tool, { endpoints, service, rule }]) =>
+    service === "model" || asksNetwork(network)
+      ? Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, rule }))
+      : []
+  );
 }
 
 /** Whether a portable path lies in the project, or is it. */

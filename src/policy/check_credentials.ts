@@ -5,6 +5,7 @@
  */
 import type { Plan } from "../plan/plan.ts";
 import { type Check, quote } from "./check.ts";
+import { asksModels, planModelKey } from "./check_model.ts";
 
 /** Plans the repositories that the GitHub tools may read. A tool without any is refused, and so are they without one. */
 export function planGitHub(check: Check): Plan["github"] {
@@ -45,13 +46,20 @@ export function planGitHub(check: Check): Plan["github"] {
 
 /**
  * Plans which variable holds the credential of which tool: `secrets` names one tool each, `github.tokenEnv` serves the
- * GitHub tools that `secrets` does not name.
+ * GitHub tools that `secrets` does not name, `model.apiKeyEnv` the tools that ask models.
  */
 export function planCredentials(check: Check): Plan["credentials"] {
-  const { github, secrets = {} } = check.loaded.policy;
+  const { github, model, secrets = {} } = check.loaded.policy;
   const planned: [string, Plan["credentials"][string]][] = [];
-  for (const { name, authority } of check.granted()) {
-    const { credential, service } = authority;
+  for (const manifest of check.granted()) {
+    const { name, authority: { credential, service } } = manifest;
+    if (asksModels(manifest)) {
+      const own = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
+      const isAsked = model?.provider !== undefined && model.fixture === undefined;
+      const key = own === undefined ? planModelKey(check, manifest) : { env: own, rule: pointerOf(name) };
+      if (isAsked && key !== undefined) planned.push([name, key]);
+      continue;
+    }
     if (credential === undefined) continue;
     if (Object.hasOwn(secrets, name) && secrets[name] !== undefined) {
       planned.push([name, { env: secrets[name], rule: pointerOf(name) }]);
@@ -75,15 +83,30 @@ export function planCredentials(check: Check): Plan["credentials"] {
       fix: 'Remove it: "secrets" names a variable for each granted github tool, or none is granted',
     });
   }
+  if (
+    model?.apiKeyEnv !== undefined && planned.some(([name]) => Object.hasOwn(secrets, name) && isModel(check, name))
+  ) {
+    check.refuse({
+      at: "/model/apiKeyEnv",
+      code: "policy_unused_authority",
+      message: `Cannot grant ${check.name("/model/apiKeyEnv")}: no granted tool uses it`,
+      fix: 'Remove it: "secrets" names a variable for the tool',
+    });
+  }
   refuseSharedWithHost(check, planned);
   planned.sort(([a], [b]) => a < b ? -1 : 1);
   return Object.fromEntries(planned);
 }
 
+function isModel(check: Check, name: string): boolean {
+  const manifest = check.manifest(name);
+  return manifest !== undefined && asksModels(manifest);
+}
+
 function refuseUseless(check: Check, name: string): void {
   const at = pointerOf(name);
   const manifest = check.granted().find((tool) => tool.name === name);
-  if (manifest?.authority.credential !== undefined) return;
+  if (manifest?.authority.credential !== undefined || manifest?.authority.model !== undefined) return;
   const what = manifest === undefined ? "the tool is not granted" : "the tool takes no credential";
   check.refuse({
     at,

@@ -96,8 +96,12 @@ function checkMatch(check: Check, at: string, { kind, match }: { kind: Requireme
     return;
   }
   if (kind !== "network" || /[*?[]/.test(match)) return;
+  const { model } = check.loaded.policy;
   const hosts = check.granted().flatMap(({ authority }) =>
-    Object.values(authority.endpoints ?? {}).map(({ url }) => url.slice("https://".length).split("/")[0] ?? "")
+    [
+      ...Object.values(authority.endpoints ?? {}),
+      ...(model?.provider === undefined ? [] : [authority.model?.[model.provider] ?? []].flat()),
+    ].map(({ url }) => url.slice("https://".length).split("/")[0] ?? "")
   );
   // a name without a slash may also be a segment of the path, so it cannot be judged
   const host = match.split("/")[0] ?? "";
@@ -118,5 +122,6 @@ function canNeed({ authority }: ToolManifest, kind: RequirementKind): boolean {
   if (kind === "filesystem.read") return readsFiles(authority.fs);
   if (kind === "filesystem.write") return writesFiles(authority.fs);
   if (kind === "command.execute") return authority.process === true;
-  return kind === "network" && authority.endpoints !== undefined;
+  if (kind === "context.load") return authority.model !== undefined;
+  return kind === "network" && (authority.endpoints ?? authority.model) !== undefined;
 }

@@ -9,6 +9,7 @@ import { canonicalHost } from "../authority/host.ts";
 import type { Budgets, PlannedTool } from "../plan/plan.ts";
 import type { ToolManifest } from "../tool/manifest.ts";
 import { type Check, quote } from "./check.ts";
+import { asksModels, modelReach } from "./check_model.ts";
 
 /** Tools that do not exist on purpose: what people look for first, and what no argument check could hold. */
 export const ABSENT_TOOLS: readonly string[] = Object.freeze(["shell", "exec", "spawn"]);
@@ -40,9 +41,11 @@ export function planTools(check: Check, budgets: Budgets): Record<string, Planne
         check.loaded.policy.budgets?.toolTimeoutMs ?? manifest.limits.timeoutMs ?? budgets.toolTimeoutMs,
         budgets.wallMs,
       ),
-      endpoints: manifest.authority.endpoints ?? {},
-      ...(manifest.authority.service === undefined ? {} : { service: manifest.authority.service }),
-      ...(manifest.authority.credential === undefined ? {} : { credential: manifest.authority.credential }),
+      ...(asksModels(manifest) ? modelReach(manifest, check.loaded.policy) : {
+        endpoints: manifest.authority.endpoints ?? {},
+        ...(manifest.authority.service === undefined ? {} : { service: manifest.authority.service }),
+        ...(manifest.authority.credential === undefined ? {} : { credential: manifest.authority.credential }),
+      }),
       rule: at,
     }]);
   }
@@ -118,7 +121,15 @@ function checkUse(check: Check): void {
   ) {
     unused("/fs/write/1", "writes below a second root", []);
   }
-  if (Object.keys(policy.network ?? {}).length > 0 && !granted.some(({ authority }) => authority.endpoints)) {
-    unused("/network", "uses the network", all.filter((m) => m.authority.endpoints !== undefined));
+  if (granted.some(({ authority }) => authority.endpoints)) return;
+  const keys = Object.keys(policy.network ?? {});
+  // A model is asked on the same way out, but its answers are neither recorded there, kept nor asked for again.
+  const useless = granted.some(asksModels) && policy.model?.provider !== undefined
+    ? keys.filter((key) => !["proxy", "ca", "ipv6"].includes(key)).map((key) => `/network/${key}`)
+    : keys.length > 0
+    ? ["/network"]
+    : [];
+  for (const at of useless) {
+    unused(at, "uses it", all.filter((m) => m.authority.endpoints !== undefined));
   }
 }

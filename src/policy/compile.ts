@@ -13,6 +13,7 @@ import { planFiles, planUnsafe } from "./check_paths.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { operatorsFolders, planProcess } from "./check_process.ts";
+import { planModel } from "./check_model.ts";
 import { planTools } from "./check_tools.ts";
 import type { Facts } from "./inspect.ts";
 import type { LoadedPolicy } from "./load.ts";
@@ -51,12 +52,13 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   const kept = [
     ...programs.kept,
     ...(modules ?? []).map(({ path }) => path),
-    ...["/agent", "/network/ca/file"].flatMap((at) => facts.paths.get(at)?.real ?? []),
+    ...["/agent", "/network/ca/file", "/model/fixture"].flatMap((at) => facts.paths.get(at)?.real ?? []),
     ...(policy.network?.fixtures ?? []).flatMap((_, i) => facts.paths.get(`/network/fixtures/${i}`)?.real ?? []),
   ];
   const fs = planFiles(check, kept, programs.folders);
   const gate = planGate(check);
   const github = planGitHub(check);
+  const model = planModel(check);
   const credentials = planCredentials(check);
   const expectDenials = planExpectedDenials(check);
   checkCache(check);
@@ -78,6 +80,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     ...(programs.process === undefined ? {} : { process: programs.process }),
     github,
     credentials,
+    ...(model === undefined ? {} : { model }),
     gate,
     budgets,
     env: [...new Set(env.filter((name) => name !== undefined))].toSorted(),

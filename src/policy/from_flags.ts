@@ -12,10 +12,11 @@ import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { realOf } from "./real_path.ts";
+import { addModel, type ModelFlags } from "./model_flags.ts";
 import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
-export interface PolicyFlags {
+export interface PolicyFlags extends ModelFlags {
   /** `--agent`: path of the agent's entry module. */
   readonly agent?: string;
   /** `--tool`: names of granted tools. */
@@ -44,8 +45,6 @@ export interface PolicyFlags {
   readonly githubRepo?: readonly string[];
   /** `--github-token-env`: variable that holds the token of the github tools. */
   readonly githubTokenEnv?: string;
-  /** `--secret`: `<tool>=<variable>`, the variable that holds the credential of one tool. */
-  readonly secret?: readonly string[];
   /** `--process-command`: `<name>=<path>`, a program that may be started. */
   readonly processCommand?: readonly string[];
   /** `--process-cwd`: folders in and below which programs may start. */
@@ -117,6 +116,7 @@ export async function withFlags(
   for (const path of flags.osvFixture ?? []) merge.append("/network/fixtures", "--osv-fixture", merge.path(path));
   addCache(merge, flags);
   addCredentials(merge, flags);
+  addModel(merge, flags);
   addProcess(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
     value: flags.namedNetworkRetryAttempts,

@@ -73,7 +73,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     const fact = await view.lookAt(resolvePath(loaded.base, text));
     paths.set(pointer, fact);
     if (pointer === "/network/cache/dir" && isTracked(fact.real)) tracked.add(pointer);
-    if (/^\/network\/(?:fixtures\/|ca\/file$)/.test(pointer) && fact.kind === "file") {
+    if (/^\/(?:network\/(?:fixtures\/|ca\/file$)|model\/fixture$)/.test(pointer) && fact.kind === "file") {
       const hash = await view.hashFile(fact.real);
       if (hash !== null) inputs.set(pointer, hash);
     }
@@ -107,6 +107,7 @@ function pathsOf(policy: Policy): [pointer: string, path: string][] {
   for (const [i, { root }] of (policy.fs?.write ?? []).entries()) found.push([`/fs/write/${i}/root`, root]);
   for (const [i, path] of (policy.network?.fixtures ?? []).entries()) found.push([`/network/fixtures/${i}`, path]);
   if (policy.network?.cache?.dir !== undefined) found.push(["/network/cache/dir", policy.network.cache.dir]);
+  if (policy.model?.fixture !== undefined) found.push(["/model/fixture", policy.model.fixture]);
   const ca = policy.network?.ca;
   if (ca !== undefined && "file" in ca) found.push(["/network/ca/file", ca.file]);
   for (const [name, { path }] of Object.entries(policy.process?.commands ?? {})) {

@@ -31,6 +31,7 @@ export function mutantsOf(policy: Policy, tools: MutantTools): readonly Mutant[]
     ...ofReads(policy),
     ...ofWrites(policy),
     ...ofRepositories(policy),
+    ...ofModels(policy),
     ...ofRules(policy),
   ];
 }
@@ -181,6 +182,19 @@ function ofRepositories(policy: Policy): Mutant[] {
     }
     return mutants;
   });
+}
+
+/** A model that is not named any more; a policy of no model does not compile. */
+function ofModels(policy: Policy): Mutant[] {
+  const { model } = policy;
+  const { models = [] } = model ?? {};
+  if (model === undefined || models.length < 2) return [];
+  return models.map((name, i): Mutant => ({
+    what: `the model "${name}"`,
+    rule: `/model/models/${i}`,
+    kind: "dropped",
+    policy: { ...policy, model: { ...model, models: without(models, i) } },
+  }));
 }
 
 function ofRules(policy: Policy): Mutant[] {

@@ -59,11 +59,14 @@ export function removeTool(
   if (unused.length > 0 && unused.length === Object.keys(policy.fs ?? {}).length) {
     edits.push({ act: "remove", path: ["fs"] });
   } else edits.push(...unused.map((side): PolicyEdit => ({ act: "remove", path: ["fs", side] })));
-  if (policy.network !== undefined && !left.some(({ endpoints }) => endpoints !== undefined)) {
+  if (policy.network !== undefined && !left.some(({ endpoints, model }) => (endpoints ?? model) !== undefined)) {
     edits.push({ act: "remove", path: ["network"] });
   }
   if (policy.github !== undefined && !left.some(({ service }) => service === "github")) {
     edits.push({ act: "remove", path: ["github"] });
+  }
+  if (policy.model !== undefined && !left.some(({ model }) => model !== undefined)) {
+    edits.push({ act: "remove", path: ["model"] });
   }
   if (policy.secrets !== undefined && Object.hasOwn(policy.secrets, name)) {
     const isLast = Object.keys(policy.secrets).length === 1;

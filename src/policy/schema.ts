@@ -11,6 +11,7 @@ import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
 import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
 import { type Budgets, ISOLATIONS } from "../plan/plan.ts";
 import type { OutputOf } from "../tool/define.ts";
+import { modelBlock } from "./model_schema.ts";
 import { accepted, processBlock, processUnsafe } from "./process_schema.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
@@ -250,6 +251,7 @@ export const policySchema = v.strictObject({
     v.record(toolName, variable),
     v.description("The variable that holds the credential of a tool, by the tool's name. It serves no other tool"),
   )),
+  model: v.optional(v.pipe(modelBlock, v.description("Models that may be asked, and by whom they are answered"))),
   process: v.optional(v.pipe(processBlock, v.description("Programs that may be started. Absent: none"))),
   gate: v.optional(v.pipe(gate, v.description("Rules that narrow what the grants above admit"))),
   budgets: v.optional(v.pipe(budgets, v.description("Limits of the run, inclusive; each has a default"))),
@@ -290,7 +292,7 @@ export type Policy = OutputOf<(typeof import("./schema.ts"))["policySchema"]>;
 export type PolicyGateRule = v.InferOutput<typeof gateRule>;
 
 /** Blocks that are reserved: until something enforces them, a policy that names one is refused. */
-export const RESERVED_BLOCKS: readonly string[] = ["model", "approvals"];
+export const RESERVED_BLOCKS: readonly string[] = ["approvals"];
 
 /**
  * The published JSON Schema (draft 2020-12) of a policy file. Loads its converter on first use, so that validating a

@@ -36,6 +36,8 @@ export const COUNTERS = [
   "github_workflow_run_reads",
   "github_workflow_jobs_reads",
   "github_check_runs_reads",
+  "model_calls",
+  "model_results",
   "named_network_cache_hits",
   "named_network_cache_misses",
   "named_network_cache_writes",
@@ -126,6 +128,8 @@ const BY_TOOL: readonly { readonly tools: readonly string[]; readonly type: Reco
     { tools: ["github.workflow.run.read"], type: "tool_call", counter: "github_workflow_run_reads" },
     { tools: ["github.workflow.jobs.list"], type: "tool_call", counter: "github_workflow_jobs_reads" },
     { tools: ["github.check.runs.list"], type: "tool_call", counter: "github_check_runs_reads" },
+    { tools: ["model.call"], type: "tool_call", counter: "model_calls" },
+    { tools: ["model.call"], type: "tool_result", counter: "model_results" },
     { tools: ["process"], type: "tool_call", counter: "process_calls" },
     { tools: ["process"], type: "tool_result", counter: "process_results" },
   ];

@@ -10,7 +10,7 @@ import { escapeText } from "./escape.ts";
 
 /** The authority of a plan as JSON. Every list is sorted, so equal authority gives equal bytes. */
 export function authorityManifest(plan: Plan): JsonObject {
-  const { fs, network, tools } = plan;
+  const { fs, model, network, tools } = plan;
   const live = asksNetwork(network);
   return {
     version: 1,
@@ -26,8 +26,8 @@ export function authorityManifest(plan: Plan): JsonObject {
       never_written: sorted(fs.protected.filter((entry) => !isPlace(entry) || entry.startsWith("${project}"))),
     },
     endpoints: sorted(
-      Object.entries(tools).flatMap(([tool, { endpoints }]) =>
-        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live }))
+      Object.entries(tools).flatMap(([tool, { endpoints, service }]) =>
+        Object.values(endpoints).map(({ method, url }) => ({ tool, method, url, live: live || service === "model" }))
       ),
     ),
     recorded_answers: Object.fromEntries(sorted(network.fixtures.map(({ path, sha256 }) => [path, sha256]))),
@@ -58,6 +58,17 @@ export function authorityManifest(plan: Plan): JsonObject {
       programs_get: sorted([...plan.process.env.pass, ...Object.keys(plan.process.env.set)]),
       programs_reach: sorted(plan.process.egress),
       programs_sandbox: plan.process.sandbox,
+    }),
+    ...(model === undefined ? {} : {
+      models: {
+        provider: model.provider,
+        recorded_answers: model.fixture === null ? null : { [model.fixture.path]: model.fixture.sha256 },
+        names: sorted(model.models),
+        max_output_tokens: model.maxOutputTokens,
+        total_tokens: model.totalTokens,
+        calls: model.calls,
+        audit: model.audit,
+      },
     }),
     secrets: sorted(Object.entries(plan.credentials).map(([tool, { env }]) => ({ tool, variable: env }))),
     variables: sorted(plan.env),

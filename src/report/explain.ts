@@ -9,7 +9,8 @@ import type { Position } from "../errors.ts";
 import { type JsonObject, pointerPart } from "../json.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { isPlace } from "../plan/key1.ts";
-import type { Plan, PlannedTool } from "../plan/plan.ts";
+import { ANY_MODEL, MODEL_LIMITS } from "../plan/model_plan.ts";
+import { askedEndpoints, type Plan, type PlannedTool } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 import { grammarText, sandboxText } from "./programs.ts";
 
@@ -87,6 +88,7 @@ export function explain(plan: Plan, positionOf: PositionOf): Explanation {
       { title: "May be written", lines: explainWrites(plan, at) },
       { title: "May be reached", lines: explainNetwork(plan, at) },
       { title: "Repositories that may be read", lines: explainRepositories(plan, at) },
+      { title: "Models that may be asked", lines: explainModels(plan, at) },
       { title: "Credentials that are sent", lines: explainCredentials(plan, at) },
       { title: "May be run", lines: explainRun(plan, at) },
       { title: "Variables that may be read", lines: explainVariables(plan, at) },
@@ -140,24 +142,51 @@ function explainWrites(plan: Plan, at: At): Explained[] {
 
 function explainNetwork(plan: Plan, at: At): Explained[] {
   const { fixtures, cache } = plan.network;
-  const endpoints = Object.entries(plan.tools).flatMap(([name, { endpoints, rule }]) =>
-    Object.values(endpoints).map(({ method, url }) => ({ what: `${method} ${url}`, at: at(rule), tools: [name] }))
-  );
-  if (fixtures.length > 0) {
-    return fixtures.map(({ path, sha256 }, i) => ({
-      what: `no host: answers come from ${path} (sha256 ${sha256.slice(0, 12)}…)`,
-      at: at(`/network/fixtures/${i}`),
-      tools: namesOf(plan, ({ endpoints }) => Object.keys(endpoints).length > 0),
-    }));
-  }
-  if (cache?.mode === "offline" && endpoints.length > 0) {
-    return endpoints.map((entry) => ({ ...entry, what: `no host: ${entry.what} from the cache only` }));
-  }
-  return endpoints.map((entry) => ({
-    ...entry,
+  const isNetworkTool = ({ endpoints, service }: PlannedTool) =>
+    service !== "model" && Object.keys(endpoints).length > 0;
+  const recorded: Explained[] = fixtures.map(({ path, sha256 }, i) => ({
+    what: `no host: answers come from ${path} (sha256 ${sha256.slice(0, 12)}…)`,
+    at: at(`/network/fixtures/${i}`),
+    tools: namesOf(plan, isNetworkTool),
+  }));
+  const kept: Explained[] = fixtures.length > 0 || cache?.mode !== "offline"
+    ? []
+    : Object.entries(plan.tools).filter(([, tool]) => isNetworkTool(tool)).flatMap(([name, { endpoints, rule }]) =>
+      Object.values(endpoints).map(({ method, url }) => ({
+        what: `no host: ${method} ${url} from the cache only`,
+        at: at(rule),
+        tools: [name],
+      }))
+    );
+  const asked: Explained[] = askedEndpoints(plan).map(({ tool, method, url, rule }) => ({
+    what: `${method} ${url}`,
+    at: at(plan.tools[tool]?.service === "model" ? "/model/provider" : rule),
+    tools: [tool],
     beyond: `other hosts: ${keysOf("connect_other_host")}; other paths: ${keysOf("connect_other_path")}; ` +
       `private addresses: ${keysOf("connect_private")}`,
   }));
+  return [...recorded, ...kept, ...asked];
+}
+
+function explainModels({ model, ...plan }: Plan, at: At): Explained[] {
+  if (model === undefined) return [];
+  const tools = namesOf(plan, ({ service }) => service === "model");
+  const { fixture, models, audit } = model;
+  const by = fixture === null
+    ? `of ${model.provider}`
+    : `recorded in ${fixture.path} (sha256 ${fixture.sha256.slice(0, 12)}…)`;
+  const names: Explained[] = models.length === 0
+    ? [{ what: `any model, ${by}`, at: at("/model/fixture"), tools }]
+    : models.map((name, i) => ({
+      what: name === ANY_MODEL ? `any model ${by}` : `${name}${i === 0 ? ", the default," : ""} ${by}`,
+      at: at(`/model/models/${i}`),
+      tools,
+      beyond: `other models: ${keysOf("ask_other_model")}; further tools, links and files: never sent`,
+    }));
+  const kept = audit === "redacted"
+    ? "the log keeps the text of questions and answers, without known secrets"
+    : "the log keeps shape and SHA-256 of questions and answers";
+  return [...names, { what: kept, at: at(audit === "redacted" ? "/model/audit" : "/model") }];
 }
 
 function explainRepositories(plan: Plan, at: At): Explained[] {
@@ -225,13 +254,25 @@ function explainGate(plan: Plan, at: At): Explained[] {
 }
 
 function explainBudgets(plan: Plan, at: At): Explained[] {
-  return Object.entries(BUDGETS).map(([name, { what, unit, value }]) => {
+  const { model } = plan;
+  const ofModels: Explained[] = model === undefined
+    ? []
+    : (Object.keys(MODEL_LIMITS) as (keyof typeof MODEL_LIMITS)[]).map((name) => {
+      const { what, value } = MODEL_LIMITS[name];
+      const isDefault = model[name] === value;
+      return {
+        what: `Models: ${what}: ${model[name]}${isDefault ? " (default)" : ""}`,
+        at: isDefault ? "" : at(`/model/${name}`),
+      };
+    });
+  const ofRun = Object.entries(BUDGETS).map(([name, { what, unit, value }]) => {
     const planned = plan.budgets[name as keyof Plan["budgets"]];
     return {
       what: `${what}: ${planned} ${unit}${planned === value ? " (default)" : ""}`,
       at: planned === value ? "" : at(`/budgets/${name}`),
     };
   });
+  return [...ofRun, ...ofModels];
 }
 
 function explainExpected(plan: Plan, at: At): Explained[] {
@@ -285,6 +326,11 @@ function notesOf(plan: Plan): string[] {
       notes.push("Programs can send anything to the hosts they may reach; the proxy sees host and port, no content");
     }
   }
+  if (plan.model !== undefined && plan.model.fixture === null) {
+    notes.push(
+      `What an agent may read it can put into a question: ${plan.model.provider} gets it, and keeps it as it says it does`,
+    );
+  }
   if (plan.isolation !== "process") {
     notes.push(`Isolation ${plan.isolation}: a busy agent is stopped by ending the host, not on its own`);
   }
@@ -292,7 +338,7 @@ function notesOf(plan: Plan): string[] {
   return notes;
 }
 
-function namesOf(plan: Plan, fits: (tool: PlannedTool) => boolean): string[] {
+function namesOf(plan: Pick<Plan, "tools">, fits: (tool: PlannedTool) => boolean): string[] {
   return Object.entries(plan.tools).filter(([, tool]) => fits(tool)).map(([name]) => name);
 }
 

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { Plan, PlannedTool, PortablePath } from "../plan/plan.ts";
+import { admitsAnyModel } from "../plan/model_plan.ts";
+import { askedEndpoints, type Plan, type PortablePath } from "../plan/plan.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { escapeText } from "./escape.ts";
 import { sandboxText } from "./programs.ts";
@@ -40,6 +41,7 @@ export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
   const written = plan.fs.write.map(({ root }) => `new files below ${shown(root)}`);
   if (written.length > 0) lines.push(`may write ${names(written)}`);
   if (plan.github.repos.length > 0) lines.push(`may ask   about ${names(plan.github.repos.map(({ match }) => match))}`);
+  if (plan.model !== undefined) lines.push(`may ask   ${modelText(plan.model)}`);
   const secrets = Object.entries(plan.credentials).map(([tool, { env }]) => `$${env} for ${tool}`);
   if (secrets.length > 0) lines.push(`may use   ${names(secrets)}`);
   if (plan.process !== undefined) {
@@ -73,19 +75,29 @@ function readText({ root, include, exclude }: Plan["fs"]["read"][number]): strin
   return `${shown(root)}${only}${never}`;
 }
 
-function reachText({ tools, network }: Plan): string {
-  const asking = Object.values(tools).filter(({ endpoints }) => Object.keys(endpoints).length > 0);
-  if (asking.length === 0) return "no host";
-  if (network.fixtures.length > 0) {
-    return `no host: recorded answers from ${names(network.fixtures.map(({ path }) => shown(path)))}`;
-  }
-  if (network.cache?.mode === "offline") return "no host: kept answers only";
-  const proxy = network.proxy === null ? "" : ` through the proxy in ${network.proxy.fromEnv}`;
-  return `${names([...new Set(asking.flatMap(endpointTexts))])}${proxy}`;
+function modelText({ provider, fixture, models, calls, totalTokens }: NonNullable<Plan["model"]>): string {
+  const which = admitsAnyModel({ models, fixture }) ? "any model" : names(models);
+  const by = fixture === null ? `of ${provider}` : `by recorded answers from ${shown(fixture.path)}`;
+  return `${which} ${by}, ${calls} times, ${totalTokens} tokens`;
 }
 
-function endpointTexts({ endpoints }: PlannedTool): string[] {
-  return Object.values(endpoints).map(({ method, url }) => `${method} ${withRegistry(url)}`);
+function reachText(plan: Plan): string {
+  const { tools, network } = plan;
+  const asked = askedEndpoints(plan);
+  const isLooking = Object.values(tools).some(({ endpoints, service }) =>
+    service !== "model" && Object.keys(endpoints).length > 0
+  );
+  const other = !isLooking
+    ? []
+    : network.fixtures.length > 0
+    ? [`recorded answers from ${names(network.fixtures.map(({ path }) => shown(path)))}`]
+    : network.cache?.mode === "offline"
+    ? ["kept answers only"]
+    : [];
+  if (asked.length === 0) return ["no host", ...other].join(": ");
+  const proxy = network.proxy === null ? "" : ` through the proxy in ${network.proxy.fromEnv}`;
+  const urls = [...new Set(asked.map(({ method, url }) => `${method} ${withRegistry(url)}`))];
+  return [`${names(urls)}${proxy}`, ...other].join("; ");
 }
 
 function spendText({ budgets: { toolCalls, wallMs, artifactBytes, rssMb } }: Plan): string {

@@ -17,7 +17,15 @@ export const TOOL_MANIFEST_VERSION = "agent-tool-manifest.v1";
 
 /** One step of granting a tool; all of them are needed. */
 export interface GrantRequirement {
-  readonly kind: "name" | "fs-read" | "fs-write" | "github-repo" | "credential" | "process-command" | "process-cwd";
+  readonly kind:
+    | "name"
+    | "fs-read"
+    | "fs-write"
+    | "github-repo"
+    | "credential"
+    | "model"
+    | "process-command"
+    | "process-cwd";
   /** The flag of `run` and `call`. */
   readonly flag: string;
   /** The line of a policy. */
@@ -32,6 +40,7 @@ export type AuthorityClass =
   | "fs-read"
   | "fs-write"
   | "named-network"
+  | "model"
   | "process";
 
 /** A tool as `tool list --json` and `tool describe --json` print it. */
@@ -53,7 +62,8 @@ export interface ToolDescription {
   readonly endpoints: readonly string[];
   /** How the tool authenticates itself, with what only the host reads; `null`: with nothing. */
   readonly credential: {
-    readonly header: "bearer" | "x-api-key";
+    /** `by_provider`: each provider has its own. */
+    readonly header: "bearer" | "x-api-key" | "by_provider";
     readonly optional: boolean;
     readonly flags: readonly string[];
   } | null;
@@ -94,15 +104,17 @@ export function describeTool(manifest: ToolManifest): ToolDescription {
     effect,
     authority_class: authorityClass(manifest),
     grant_requirements: grantRequirements(manifest),
-    endpoints: Object.values(authority.endpoints ?? {}).map(({ method, url }) => `${method} ${url}`),
-    credential: authority.credential === undefined
-      ? null
-      : { ...authority.credential, flags: credentialFlags(manifest) },
+    endpoints: Object.values(authority.endpoints ?? authority.model ?? {}).map(({ method, url }) => `${method} ${url}`),
+    credential: authority.credential !== undefined
+      ? { ...authority.credential, flags: credentialFlags(manifest) }
+      : authority.model !== undefined
+      ? { header: "by_provider", optional: false, flags: credentialFlags(manifest) }
+      : null,
     input_schema: argsSchema,
     output_schema: resultSchema,
     audit_rows: rows,
     replay_counters: [...new Set(rows.flatMap((type) => countersOf({ type, tool: name })))],
-    secret_scopes: authority.credential === undefined ? [] : [name],
+    secret_scopes: authority.credential === undefined && authority.model === undefined ? [] : [name],
     cancellation: effect === "spawn"
       ? "SIGTERM at the deadline, SIGKILL to all that can be reached of the group after a moment; at once where confined"
       : effect === "pure" || effect === "read"
@@ -133,6 +145,15 @@ function grantRequirements({ name, authority }: ToolManifest): GrantRequirement[
       policy: '"github": { "repos": ["owner/name"] }',
     });
   }
+  if (authority.model !== undefined) {
+    steps.push({
+      kind: "model",
+      flag:
+        "--model-provider=<provider> --model-api-key-env=<VARIABLE> [--model-name=<name>], or --model-fixture=<file>",
+      policy: '"model": { "provider": "openai.responses", "apiKeyEnv": "VARIABLE", "models": ["name"] }, or ' +
+        '"model": { "fixture": "answers.json" }',
+    });
+  }
   if (authority.process === true) {
     steps.push(
       {
@@ -154,12 +175,17 @@ function grantRequirements({ name, authority }: ToolManifest): GrantRequirement[
 }
 
 function credentialFlags({ name, authority }: ToolManifest): string[] {
-  const shared = authority.service === "github" ? ["--github-token-env=<VARIABLE>"] : [];
+  const shared = authority.service === "github"
+    ? ["--github-token-env=<VARIABLE>"]
+    : authority.model === undefined
+    ? []
+    : ["--model-api-key-env=<VARIABLE>"];
   return [...shared, `--secret=${name}=<VARIABLE>`];
 }
 
 function authorityClass({ name, authority }: ToolManifest): AuthorityClass {
   if (authority.process === true) return "process";
+  if (authority.model !== undefined) return "model";
   if (authority.endpoints !== undefined) return "named-network";
   if (authority.fs !== undefined) return writesFiles(authority.fs) ? "fs-write" : "fs-read";
   return name === "fail" ? "test-host-failure" : name === "slow" ? "test-async" : "none";
@@ -187,6 +213,7 @@ function auditRows({ authority, resultSchema }: ToolManifest): RecordType[] {
 
 function residualOwner({ authority }: ToolManifest): string {
   if (authority.process === true) return "author of the policy, for what the programs do";
+  if (authority.model !== undefined) return "provider of the model, for what it answers and keeps";
   if (authority.endpoints !== undefined) return "operator of the endpoint";
   return authority.fs === undefined ? "none" : "author of the policy";
 }

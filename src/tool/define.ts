@@ -8,10 +8,13 @@ import * as v from "valibot";
 import { BugError, ToolInputError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { FileAccess } from "../authority/file_access.ts";
+import type { ModelEndpoint } from "../authority/model_providers.ts";
 import type { Request } from "../authority/requirement.ts";
 import type {
   BasePower,
+  ModelPower,
   ReadPower,
+  ResolveModel,
   ResolveRead,
   ResolveSend,
   ResolveSpawn,
@@ -60,6 +63,8 @@ export interface ToolAuthority {
   readonly endpoints?: Endpoints;
   /** Starts programs of the policy's `process` block. */
   readonly process?: true;
+  /** Providers of models, by name: the policy's `model` block chooses one, or recorded answers. */
+  readonly model?: Readonly<Record<string, ModelEndpoint>>;
   /**
    * The service behind the endpoints, where it has rules of its own. `github`: every endpoint is below
    * `/repos/{owner}/{repo}`, the policy names the repositories, and answers are judged as GitHub means them.
@@ -85,7 +90,8 @@ export type Resolve<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ResolveRead : unknown)
   & (Au extends { fs: "write" } ? ResolveWrite : unknown)
   & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown)
-  & (Au extends { process: true } ? ResolveSpawn : unknown);
+  & (Au extends { process: true } ? ResolveSpawn : unknown)
+  & (Au extends { model: object } ? ResolveModel : unknown);
 
 /** The powers that fit a tool's authority. */
 export type Powers<Au extends ToolAuthority> =
@@ -93,13 +99,14 @@ export type Powers<Au extends ToolAuthority> =
   & (Au extends { fs: "read" } ? ReadPower : unknown)
   & (Au extends { fs: "write" } ? WritePower : unknown)
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
-  & (Au extends { process: true } ? SpawnPower : unknown);
+  & (Au extends { process: true } ? SpawnPower : unknown)
+  & (Au extends { model: object } ? ModelPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
-export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn;
+export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn & ResolveModel;
 
 /** Every power: what the host implements. */
-export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower;
+export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower & ModelPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {

@@ -175,6 +175,43 @@ export interface SpawnPower {
   spawn(target: CommandTarget, options: SpawnOptions): Promise<SpawnResult>;
 }
 
+/** A question to a model, as an agent's arguments put it. */
+export interface ModelWish {
+  /** Names the question; without `input` it is the question. */
+  readonly id: string;
+  /** Absent: the first model of the policy. */
+  readonly model?: string;
+  /** A text, a list of messages, or other JSON, which is sent as its text. */
+  readonly input?: Json;
+}
+
+/** A question made canonical. */
+export interface ModelTarget extends Target {
+  /** Everything that the question needs: the model, and the provider's endpoint where one is asked. */
+  readonly needs: readonly Target[];
+  /** What the record of the call says of it. No prompt. */
+  readonly note: JsonObject;
+}
+
+/** Makes questions canonical at preparation. */
+export interface ResolveModel {
+  /**
+   * Takes a question; a model that is not admitted, or a question without a recorded answer, gives a target that the gate
+   * denies. @throws {ToolInputError} If `input` looks like messages and is not such that every provider takes.
+   */
+  model(wish: ModelWish): ModelTarget;
+}
+
+/** Asks models. */
+export interface ModelPower {
+  /**
+   * Asks once and reads the whole answer. Nothing is tried again, and no redirect is followed.
+   *
+   * @throws {ToolError} For every answer that is not whole. @throws {BudgetError} `model_calls` or `model_tokens`.
+   */
+  generate(target: ModelTarget): Promise<JsonObject>;
+}
+
 /** Makes file names canonical at preparation. */
 export interface ResolveRead {
   /** Finds a collected file; an unknown name gives a target that the gate denies. */

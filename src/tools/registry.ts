@@ -27,5 +27,6 @@ export const TOOLS: Readonly<Record<string, () => Promise<Tool>>> = Object.freez
   "github.workflow.run.read": async () => (await import("./github/workflow_run_read.ts")).githubWorkflowRunRead,
   "github.workflow.jobs.list": async () => (await import("./github/workflow_jobs_list.ts")).githubWorkflowJobsList,
   "github.check.runs.list": async () => (await import("./github/check_runs_list.ts")).githubCheckRunsList,
+  "model.call": async () => (await import("./model/call.ts")).modelCall,
   "process": async () => (await import("./process/process.ts")).process,
 });

@@ -1,6 +1,7 @@
 /** Whole runs with a credential: it reaches its origin, and nothing that a run leaves or shows holds it in any form. */
 import assert from "node:assert/strict";
 import { startTlsWorld, type TlsWorld } from "../net/tls_world.ts";
+import { watchCommandLines } from "./command_lines.ts";
 import { type Project, type RunResult, withProject } from "./run_project.ts";
 
 const CANARY = "ghp_canary+0123456789/abcdef==";
@@ -67,25 +68,6 @@ async function withWorld(body: (world: TlsWorld) => Promise<void>): Promise<void
   } finally {
     await world.close();
   }
-}
-
-/** Command lines of every process, while a run goes on. */
-async function watchCommandLines(child: Deno.ChildProcess): Promise<string[]> {
-  const seen = new Set<string>();
-  let isOver = false;
-  child.status.then(() => isOver = true);
-  while (!isOver) {
-    for await (const { name } of Deno.readDir("/proc")) {
-      if (!/^\d+$/.test(name)) continue;
-      try {
-        seen.add(await Deno.readTextFile(`/proc/${name}/cmdline`));
-      } catch {
-        // it ended while we looked
-      }
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return [...seen];
 }
 
 async function textsBelow(folder: string): Promise<[string, string][]> {

@@ -85,6 +85,17 @@ export function attemptsIn(world: World): readonly Attempt[] {
       happened: () => tls.requests.some(({ path }) => path.includes("other")),
     },
     {
+      act: "ask_other_model",
+      what: "POST https://api.openai.com/v1/responses",
+      shipped: ["other", "NAMED", "named/other"].map((model) => ({ tool: "model.call", args: { id: "x", model } })),
+      forged: ["model:other", "model:named", "model:*"].map((target) => ({ tool: "forge.model", args: { target } })),
+      bare: {
+        tool: "act.fetch",
+        args: { url: "https://api.openai.com/v1/responses", method: "POST", body: '{"model":"other"}' },
+      },
+      happened: () => tls.requests.some(({ url }) => url.startsWith("https://api.openai.com/")),
+    },
+    {
       act: "redirect",
       what: "302 to https://elsewhere.test",
       shipped: [osv("redirect")],

@@ -17,13 +17,18 @@ export const BARE_TOOLS: Readonly<Record<string, () => Promise<Tool>>> = Object.
     await Deno.writeTextFile(path ?? "", text ?? "");
     return { written: true };
   }),
-  "act.fetch": load("act.fetch", async ({ url, method }) => {
+  "act.fetch": load("act.fetch", async ({ url, method, body }) => {
     const proxy = Deno.env.get("ESCAPE_PROXY");
     const client = Deno.createHttpClient({
       caCerts: [Deno.env.get("ESCAPE_CA") ?? ""],
       ...(proxy === undefined ? {} : { proxy: { url: proxy } }),
     });
-    const response = await fetch(url ?? "", { client, method: method ?? "GET", redirect: "follow" });
+    const response = await fetch(url ?? "", {
+      client,
+      method: method ?? "GET",
+      redirect: "follow",
+      ...(body === undefined ? {} : { body }),
+    });
     return { status: response.status, text: await response.text(), url: response.url };
   }),
   "act.spawn": load("act.spawn", async ({ program, path }) => {

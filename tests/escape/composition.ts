@@ -75,6 +75,7 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
     tools: { ...compiled.tools, ...(keys === "shipped" ? {} : plannedTools(local ? world.local.port : undefined)) },
     network: local ? { ...compiled.network, proxy: null } : compiled.network,
     env: local ? ["ESCAPE_CA"] : compiled.env,
+    credentials: local ? {} : compiled.credentials,
     budgets: { ...compiled.budgets, ...options.budgets },
   };
   const channels = await makeChannels();
@@ -99,7 +100,7 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
     hostEnv: {
       TWOKEY_CANARY: "visible",
       ESCAPE_CA: caPem,
-      ...(local ? {} : { ESCAPE_PROXY: world.tls.proxyUrl }),
+      ...(local ? {} : { ESCAPE_PROXY: world.tls.proxyUrl, ESCAPE_MODEL_KEY: "sk-escape-0123456789" }),
       DENO_DIR: denoDirOf((name) => Deno.env.get(name)) ?? "",
     },
     hostMain: HOSTS[keys],
@@ -129,10 +130,11 @@ export async function runIn(world: World, options: RunOptions): Promise<Ran> {
 function plannedTools(port: number | undefined): Record<string, PlannedTool> {
   return Object.fromEntries(
     FORGING.filter(({ name }) => name !== "local.get" || port !== undefined).map((tool) => {
-      const { fs, endpoints } = tool.authority;
+      const { fs, endpoints, model } = tool.authority;
       return [tool.name, {
         ...planned(tool.family),
         ...(fs === undefined ? {} : { fs }),
+        ...(model === undefined ? {} : { service: "model" as const }),
         endpoints: tool.name === "local.get"
           ? { page: { method: "GET" as const, url: `https://localhost:${port}/page` as const } }
           : endpoints ?? {},

@@ -5,10 +5,11 @@
  * @module
  */
 import * as v from "valibot";
+import { MODEL_PROVIDERS } from "../../src/authority/model_providers.ts";
 import type { RequirementKind } from "../../src/authority/requirement.ts";
 import { TOOLS } from "../../src/tools/registry.ts";
 import { defineTool, type Tool } from "../../src/tool/define.ts";
-import type { ArtifactTarget, EndpointTarget, SourceTarget } from "../../src/tool/powers.ts";
+import type { ArtifactTarget, EndpointTarget, ModelTarget, SourceTarget } from "../../src/tool/powers.ts";
 
 const WORDS = v.strictObject({ target: v.string() });
 const RESULT = v.looseObject({});
@@ -74,6 +75,24 @@ const sender = defineTool({
   },
 });
 
+const asker = defineTool({
+  name: "forge.model",
+  family: "escape",
+  summary: "Asks a model with a question that it was not handed",
+  args: WORDS,
+  result: RESULT,
+  authority: { model: MODEL_PROVIDERS },
+  effect: "send",
+  audit: { args: { target: "keep" }, result: "drop" },
+  prepare({ target }) {
+    const forged = forge<ModelTarget>("context.load", target, { needs: [], note: {} });
+    return { targets: [forged], artifact: forged };
+  },
+  invoke(target, { generate }) {
+    return generate(target);
+  },
+});
+
 const runner = defineTool({
   name: "forge.run",
   family: "escape",
@@ -128,7 +147,7 @@ const local = defineTool({
 });
 
 /** The tools of this file. */
-export const FORGING: readonly Tool[] = Object.freeze([reader, writer, sender, runner, silent, local]);
+export const FORGING: readonly Tool[] = Object.freeze([reader, writer, sender, asker, runner, silent, local]);
 
 /** Every shipped tool and those of this file. */
 export const WITH_FORGING: typeof TOOLS = Object.freeze({

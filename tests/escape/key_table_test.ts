@@ -140,6 +140,7 @@ Deno.test("what a policy grants works under either key, so that a refusal means 
           { tool: "readFile", args: { path: "docs/a.md" } },
           { tool: "writeArtifact", args: { path: "docs/new.txt", content: "new" } },
           { tool: "osv.query", args: { package: { ecosystem: "npm", name: "lodash" } } },
+          { tool: "model.call", args: { id: "x", model: "named" } },
           { tool: "echo", args: { a: 1 } },
         ],
       });

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { OPENAI_ANSWER } from "../net/model_answers.ts";
 import { startTlsWorld, type TlsWorld } from "../net/tls_world.ts";
 import { makeCertificates } from "../net/certificates.ts";
 
@@ -31,7 +32,8 @@ export function canaryText(path: string): string {
 
 const POLICY = {
   version: 1,
-  tools: ["echo", "osv.query", "readFile", "writeArtifact"],
+  tools: ["echo", "model.call", "osv.query", "readFile", "writeArtifact"],
+  model: { provider: "openai.responses", apiKeyEnv: "ESCAPE_MODEL_KEY", models: ["named"] },
   fs: {
     read: [{ root: ".", include: ["*.md", "*.txt", "docs/"], exclude: ["excluded.md"] }],
     write: [{ root: "." }],
@@ -75,7 +77,7 @@ export async function makeWorld(): Promise<World> {
     if (url.endsWith("/v1/redirect") || body.includes('"redirect"')) {
       return { status: 302, headers: { location: "https://elsewhere.test/landed" } };
     }
-    return { body: { vulns: [] } };
+    return { body: url.startsWith("https://api.openai.com/") ? OPENAI_ANSWER : { vulns: [] } };
   }, { hosts: ["evil.test", "elsewhere.test"] });
   const { caPem, certPem, keyPem } = await makeCertificates(["localhost"]);
   const hits: string[] = [];

@@ -46,6 +46,13 @@ Deno.test("suggest() names just the file that was asked for", () => {
   assert.equal(read("exclude_pattern", "/p/docs/tmp/a.md", "/fs/read/0/exclude/0"), 'remove "tmp/" from "exclude"');
 });
 
+Deno.test("suggest() adds a model to those that are named", () => {
+  const denial = { tool: "model.call", code: "model_not_admitted" } as const;
+  assert.equal(line({ ...denial, target: "model:gpt-9" }), '"model": { "models": ["gpt-9"] }');
+  assert.equal(line({ ...denial, target: "model:*" }), null);
+  assert.equal(line({ ...denial, code: "model_fixture_response_not_found", target: "model:gpt-9" }), null);
+});
+
 Deno.test("suggest() says nothing where no line of a policy may allow it", () => {
   assert.equal(read("secret_name", "/p/.twokey/runs/a"), null);
   assert.equal(read("fs_read_path_not_admitted", "/state/x"), null);

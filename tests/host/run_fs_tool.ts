@@ -2,7 +2,7 @@ import { openArtifacts } from "../../src/host/artifacts.ts";
 import type { RunContext } from "../../src/host/context.ts";
 import { collectSource } from "../../src/host/source.ts";
 import type { Tool } from "../../src/tool/define.ts";
-import type { CommandTarget, EndpointTarget, Reply, SpawnResult } from "../../src/tool/powers.ts";
+import type { CommandTarget, EndpointTarget, ModelTarget, Reply, SpawnResult } from "../../src/tool/powers.ts";
 import { BudgetError, DenialError, ToolError, ToolInputError } from "../../src/errors.ts";
 import { makeCall } from "./run_context.ts";
 
@@ -21,7 +21,10 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
         throw new Error("no endpoint in this test");
       };
       const command = (): Promise<CommandTarget> => Promise.reject(new Error("no program in this test"));
-      const prepared = await tool.prepare(args, { ...source.resolve, ...artifacts.resolve, endpoint, command });
+      const model = (): ModelTarget => {
+        throw new Error("no model in this test");
+      };
+      const prepared = await tool.prepare(args, { ...source.resolve, ...artifacts.resolve, endpoint, command, model });
       const refused = prepared.request.requirements.find((requirement) => requirement.refusal !== undefined);
       if (refused?.refusal !== undefined) return { outcome: "denied", code: refused.refusal };
       const call = makeCall(tool.name, prepared.targets);
@@ -34,6 +37,7 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
         sha256: run.sha256,
         note: call.note,
         spawn: (): Promise<SpawnResult> => Promise.reject(new Error("no program in this test")),
+        generate: () => Promise.reject(new Error("no model in this test")),
         fetchBytes: () => Promise.reject(new Error("no network in this test")),
         send: (): Promise<Reply> => Promise.reject(new Error("no network in this test")),
       });

@@ -5,7 +5,7 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { createServer as createHttpServer, type IncomingMessage } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { withRegistry } from "../../src/tools/supply_chain/npm_registry.ts";
@@ -28,7 +28,12 @@ export interface WorldAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Text and bytes are sent as they are, anything else as JSON. */
   readonly body?: unknown;
-  /** `hang`: never answer. `drop`: close the connection. `cut`: send the body, then close before its declared end. */
+  /** Instead of `body`: pieces that are sent one by one, as fast as they are taken, `everyMs` apart where that is said. */
+  readonly pieces?: Iterable<string | Uint8Array>;
+  readonly everyMs?: number;
+  /**
+   * `hang`: never answer. `drop`: close the connection. `cut`: send the body, or the pieces, then close before its end.
+   */
   readonly fault?: "hang" | "drop" | "cut";
 }
 
@@ -60,7 +65,14 @@ export async function startTlsWorld(
   handlers: WorldHandler | Readonly<Record<string, WorldHandler | WorldAnswer>>,
   options: { readonly hosts?: readonly string[] } = {},
 ): Promise<TlsWorld> {
-  const hosts = ["api.osv.dev", withRegistry("<npm-registry>"), "api.github.com", ...options.hosts ?? []];
+  const hosts = [
+    "api.osv.dev",
+    withRegistry("<npm-registry>"),
+    "api.github.com",
+    "api.openai.com",
+    "api.anthropic.com",
+    ...options.hosts ?? [],
+  ];
   const { caPem, certPem, keyPem } = await makeCertificates(hosts);
   const connects: string[] = [];
   const requests: WorldRequest[] = [];
@@ -69,9 +81,22 @@ export async function startTlsWorld(
   const server = createHttpsServer({ cert: certPem, key: keyPem }, async (message, response) => {
     const request = await readRequest(message);
     requests.push(request);
-    const { status = 200, headers = {}, body, fault } = await answerTo(handlers, request);
+    const { status = 200, headers = {}, body, pieces, everyMs, fault } = await answerTo(handlers, request);
     if (fault === "hang") return;
     if (fault === "drop") return void message.socket.destroy();
+    if (pieces !== undefined) {
+      response.writeHead(status, { "content-type": "text/event-stream; charset=utf-8", ...headers });
+      for (const piece of pieces) {
+        if (response.destroyed) return;
+        if (everyMs !== undefined) await new Promise((resolve) => setTimeout(resolve, everyMs));
+        if (!response.write(piece)) await drained(response);
+      }
+      if (fault !== "cut") return void response.end();
+      // What was written would go down with its socket
+      await new Promise((resolve) => response.write("", resolve));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return void message.socket.destroy();
+    }
     const bytes = toBytes(body);
     const length = fault === "cut" ? bytes.byteLength + 10 : bytes.byteLength;
     response.writeHead(status, { "content-type": "application/json", "content-length": String(length), ...headers });
@@ -117,6 +142,17 @@ export async function startTlsWorld(
       await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/** Resolves when more can be written, or nobody takes it any more. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
 }
 
 function answerTo(

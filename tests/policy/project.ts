@@ -1,5 +1,6 @@
 /** A project in a temporary folder and small manifests, for the tests of policies and what is made from them. */
 import { type Compiled, compileLoaded } from "../../src/policy/compile_loaded.ts";
+import { MODEL_PROVIDERS } from "../../src/authority/model_providers.ts";
 import { loadPolicy } from "../../src/policy/load.ts";
 import { PolicyError, type PolicyIssue } from "../../src/policy/policy_error.ts";
 import type { ToolManifest, ToolManifests } from "../../src/tool/manifest.ts";
@@ -41,6 +42,7 @@ export const MANIFESTS: ToolManifests = Object.fromEntries([
       credential: { header: "bearer", optional: true },
     })
   ),
+  manifest("model.call", "model", { model: MODEL_PROVIDERS }),
   manifest("must.authenticate", "test", {
     endpoints: { ask: { method: "POST", url: "https://api.test.example/v1" } },
     credential: { header: "x-api-key", optional: false },

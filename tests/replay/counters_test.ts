@@ -18,6 +18,8 @@ Deno.test("countersOf() reads tool and status only where they are texts", () => 
   assert.deepEqual(of("tool_call", { tool: "osv.query" }), ["tool_calls", "osv_queries"]);
   assert.deepEqual(of("tool_call", { tool: "npm.metadata" }), ["tool_calls", "npm_metadata_queries"]);
   assert.deepEqual(of("tool_call", { tool: "github.pr.files.list" }), ["tool_calls", "github_pr_files_reads"]);
+  assert.deepEqual(of("tool_call", { tool: "model.call" }), ["tool_calls", "model_calls"]);
+  assert.deepEqual(of("tool_result", { tool: "model.call" }), ["tool_results", "model_results"]);
   assert.deepEqual(of("run_end", { status: "ok" }), ["run_end_ok"]);
   assert.deepEqual(of("run_end", { status: { ok: 1 } }), ["run_end_error"]);
   assert.deepEqual(of("schema_validation", { status: "pass" }), ["schema_validation_pass"]);
