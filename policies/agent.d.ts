@@ -55,6 +55,139 @@ declare function close(): boolean;
 
 /** Arguments and results of the tools, by name. */
 interface AgentTools {
+  readonly "TaskCreate": {
+    readonly args: {
+      /** What is to be done, in a few words: 512 bytes at most. */
+      readonly subject: string;
+      /** The same at length: 16 KiB at most. */
+      readonly description: string;
+      /** What to show while the task is in progress: 512 bytes at most. */
+      readonly activeForm?: string;
+      /** Tasks that have to be completed first. */
+      readonly blockedBy?: readonly string[];
+      /** Data that goes with the task: 16 KiB at most. */
+      readonly metadata?: Readonly<Record<string, Json>>;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly task: {
+        readonly id: string;
+        readonly seq: number;
+        readonly subject: string;
+        readonly description: string;
+        readonly activeForm?: string;
+        readonly status: "pending" | "in_progress" | "completed";
+        readonly blockedBy?: readonly string[];
+        readonly blocks?: readonly string[];
+        readonly metadata?: Readonly<Record<string, Json>>;
+        readonly createdMs: number;
+        readonly updatedMs: number;
+      };
+      /** The same for a model to read. */
+      readonly text: string;
+    } | {
+      readonly ok: false;
+      readonly code: "task_not_found" | "task_unknown_dependency" | "task_cycle" | "task_blocked" | "task_limit";
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
+  readonly "TaskGet": {
+    readonly args: {
+      readonly taskId: string;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly task: {
+        readonly id: string;
+        readonly seq: number;
+        readonly subject: string;
+        readonly description: string;
+        readonly activeForm?: string;
+        readonly status: "pending" | "in_progress" | "completed";
+        readonly blockedBy?: readonly string[];
+        readonly blocks?: readonly string[];
+        readonly metadata?: Readonly<Record<string, Json>>;
+        readonly createdMs: number;
+        readonly updatedMs: number;
+      };
+      /** The same for a model to read. */
+      readonly text: string;
+    } | {
+      readonly ok: false;
+      readonly code: "task_not_found" | "task_unknown_dependency" | "task_cycle" | "task_blocked" | "task_limit";
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
+  readonly "TaskList": {
+    readonly args: Readonly<Record<string, never>>;
+    readonly result: {
+      readonly ok: true;
+      readonly tasks: readonly {
+        readonly id: string;
+        readonly seq: number;
+        readonly subject: string;
+        readonly description: string;
+        readonly activeForm?: string;
+        readonly status: "pending" | "in_progress" | "completed";
+        readonly blockedBy?: readonly string[];
+        readonly blocks?: readonly string[];
+        readonly metadata?: Readonly<Record<string, Json>>;
+        readonly createdMs: number;
+        readonly updatedMs: number;
+      }[];
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
+  readonly "TaskUpdate": {
+    readonly args: {
+      readonly taskId: string;
+      /** What is to be done, in a few words: 512 bytes at most. */
+      readonly subject?: string;
+      /** The same at length: 16 KiB at most. */
+      readonly description?: string;
+      /** What to show while the task is in progress: 512 bytes at most; an empty text takes it away. */
+      readonly activeForm?: string;
+      /** A task that waits for others can be neither in progress nor completed; deleted stands alone. */
+      readonly status?: "pending" | "in_progress" | "completed" | "deleted";
+      /** Further tasks that have to be completed first. */
+      readonly addBlockedBy?: readonly string[];
+      /** Tasks to wait for no longer; wins over addBlockedBy. */
+      readonly removeBlockedBy?: readonly string[];
+      /** Replaces the data that goes with the task: 16 KiB at most; an empty object takes it away. */
+      readonly metadata?: Readonly<Record<string, Json>>;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly task: {
+        readonly id: string;
+        readonly seq: number;
+        readonly subject: string;
+        readonly description: string;
+        readonly activeForm?: string;
+        readonly status: "pending" | "in_progress" | "completed";
+        readonly blockedBy?: readonly string[];
+        readonly blocks?: readonly string[];
+        readonly metadata?: Readonly<Record<string, Json>>;
+        readonly createdMs: number;
+        readonly updatedMs: number;
+      };
+      /** The same for a model to read. */
+      readonly text: string;
+    } | {
+      readonly ok: true;
+      readonly deletedTaskId: string;
+      /** The same for a model to read. */
+      readonly text: string;
+    } | {
+      readonly ok: false;
+      readonly code: "task_not_found" | "task_unknown_dependency" | "task_cycle" | "task_blocked" | "task_limit";
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
   readonly "echo": {
     readonly args: JsonObject;
     readonly result: JsonObject;
@@ -421,6 +554,42 @@ interface AgentTools {
     };
   };
 }
+
+/**
+ * Adds a task to the run's list; it starts pending.
+ *
+ * Mind: Does no task: a list says what an agent means to do, and starts nothing.
+ */
+declare function callTool(
+  name: "TaskCreate",
+  args: AgentTools["TaskCreate"]["args"],
+): Promise<AgentTools["TaskCreate"]["result"]>;
+
+/**
+ * Returns one task of the run's list.
+ */
+declare function callTool(
+  name: "TaskGet",
+  args: AgentTools["TaskGet"]["args"],
+): Promise<AgentTools["TaskGet"]["result"]>;
+
+/**
+ * Returns every task of the run's list, in order of creation.
+ */
+declare function callTool(
+  name: "TaskList",
+  args?: AgentTools["TaskList"]["args"],
+): Promise<AgentTools["TaskList"]["result"]>;
+
+/**
+ * Changes or deletes a task of the run's list, as a whole or not at all.
+ *
+ * Mind: Does no task: a task is completed because the agent says so.
+ */
+declare function callTool(
+  name: "TaskUpdate",
+  args: AgentTools["TaskUpdate"]["args"],
+): Promise<AgentTools["TaskUpdate"]["result"]>;
 
 /**
  * Returns its arguments as they crossed the membrane.

@@ -4,6 +4,8 @@ import type { Json, JsonObject } from "../src/json.ts";
 /** One call and what must become of it. */
 export interface Case {
   readonly name: string;
+  /** Another tool that the policy grants, called before the cases of this one; absent: this one. */
+  readonly tool?: string;
   readonly args: Json;
   /** `false`: the tool is not in the policy. */
   readonly granted?: false;
@@ -21,6 +23,8 @@ export interface Fixture {
   readonly links?: Readonly<Record<string, string>>;
   /** Blocks of the policy, beside the version and the tool's name. */
   readonly policy: JsonObject;
+  /** Names of members of a result that hold a time: whatever it is, a case has 0 in its place. */
+  readonly times?: readonly string[];
   /** Recorded answers, in the form that `network.fixtures` names. */
   readonly replies?: JsonObject;
   /** Calls of one run, in order. */
@@ -42,7 +46,10 @@ export function policyOf({ tool, policy, replies }: Fixture): JsonObject {
 
 /** Reads the cases of a tool. @throws {Deno.errors.NotFound} If it has none. */
 export function readFixture(family: string, tool: string): Fixture {
-  const fileName = tool.replaceAll(".", "_").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const fileName = tool.replaceAll(".", "_").replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(
+    /^_/,
+    "",
+  );
   const url = new URL(`../fixtures/tools/${family}/${fileName}.json`, import.meta.url);
   return JSON.parse(Deno.readTextFileSync(url)) as Fixture;
 }

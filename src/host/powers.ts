@@ -15,6 +15,7 @@ import type { Network } from "./network.ts";
 import type { ProgramOptions, Programs } from "./programs.ts";
 import { sleep } from "./retry.ts";
 import type { Source } from "./source.ts";
+import type { Tasks } from "./tasks.ts";
 
 /** The parts of the host that act on the world; each is loaded only if a granted tool needs it. */
 export interface Parts {
@@ -23,6 +24,7 @@ export interface Parts {
   readonly network: Network | undefined;
   readonly models?: Models | undefined;
   readonly programs?: Programs | undefined;
+  readonly tasks?: Tasks | undefined;
 }
 
 /** Loads the parts that a plan needs. */
@@ -31,16 +33,17 @@ export async function loadParts(
   { caPem, programs: options }: { readonly caPem?: string | undefined; readonly programs?: ProgramOptions | undefined },
 ): Promise<Parts> {
   const { plan } = run;
-  const [source, artifacts, network, programs] = await Promise.all([
+  const [source, artifacts, network, programs, tasks] = await Promise.all([
     needsSource(plan) ? import("./source.ts").then(({ collectSource }) => collectSource(run)) : undefined,
     needsArtifacts(plan) ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run)) : undefined,
     needsNetwork(plan)
       ? import("./network.ts").then(({ makeNetwork }) => makeNetwork(run, caPem === undefined ? {} : { caPem }))
       : undefined,
     options === undefined ? undefined : import("./programs.ts").then(({ makePrograms }) => makePrograms(run, options)),
+    needsTasks(plan) ? import("./tasks.ts").then(({ Tasks }) => new Tasks(run.now)) : undefined,
   ]);
   network?.open();
-  return { source, artifacts, network, models: await loadModels(run, network), programs };
+  return { source, artifacts, network, models: await loadModels(run, network), programs, tasks };
 }
 
 /** A provider is asked through the client of the network; recorded answers need none. */
@@ -63,6 +66,10 @@ function needsSource(plan: Plan): boolean {
 
 function needsArtifacts(plan: Plan): boolean {
   return Object.values(plan.tools).some(({ fs }) => fs === "write");
+}
+
+function needsTasks(plan: Plan): boolean {
+  return Object.values(plan.tools).some(({ tasks }) => tasks === true);
 }
 
 function needsNetwork(plan: Plan): boolean {
@@ -99,10 +106,10 @@ export class PowerBox {
 
   /** The powers of one call. */
   powers(tool: Tool, call: CallContext): FullPowers {
-    const { source, artifacts, network, models, programs } = this.#parts;
-    const { fs, endpoints, model, process } = tool.authority;
+    const { source, artifacts, network, models, programs, tasks: list } = this.#parts;
+    const { fs, endpoints, model, process, tasks } = tool.authority;
     const base = new BasePowers(this.#run, call);
-    if ((fs ?? endpoints ?? model ?? process) === undefined) return base as unknown as FullPowers;
+    if ((fs ?? endpoints ?? model ?? process ?? tasks) === undefined) return base as unknown as FullPowers;
     return Object.assign(
       base,
       fs === "read" ? source?.power(call) : undefined,
@@ -110,6 +117,7 @@ export class PowerBox {
       endpoints === undefined ? undefined : network?.power(call, tool.limits),
       model === undefined ? undefined : models?.power(call, tool.limits),
       process === true ? programs?.power(call) : undefined,
+      tasks === true ? list?.power : undefined,
     ) as unknown as FullPowers;
   }
 }

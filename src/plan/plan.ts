@@ -56,6 +56,8 @@ export interface PlannedTool {
   readonly fs?: FileAccess;
   /** Whether the tool starts programs; absent: the gate denies it every command. */
   readonly process?: true;
+  /** Whether the tool keeps the run's list of tasks. */
+  readonly tasks?: true;
   /** Deadline of one call, in milliseconds, retries included. */
   readonly timeoutMs: number;
   /** Every request the tool may send, by the name the tool uses. */

@@ -22,6 +22,7 @@ import type {
   SendPower,
   SpawnPower,
   Target,
+  TaskPower,
   WritePower,
 } from "./powers.ts";
 
@@ -70,6 +71,8 @@ export interface ToolAuthority {
    * `/repos/{owner}/{repo}`, the policy names the repositories, and answers are judged as GitHub means them.
    */
   readonly service?: "github";
+  /** Keeps the run's list of tasks. The tool's name is all that it takes: nothing outside the run is touched. */
+  readonly tasks?: true;
   /** What the host may send along so that the endpoint knows who asks; the tool never sees it. */
   readonly credential?: CredentialSpec;
 }
@@ -100,13 +103,14 @@ export type Powers<Au extends ToolAuthority> =
   & (Au extends { fs: "write" } ? WritePower : unknown)
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
   & (Au extends { process: true } ? SpawnPower : unknown)
-  & (Au extends { model: object } ? ModelPower : unknown);
+  & (Au extends { model: object } ? ModelPower : unknown)
+  & (Au extends { tasks: true } ? TaskPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
 export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn & ResolveModel;
 
 /** Every power: what the host implements. */
-export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower & ModelPower;
+export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower & ModelPower & TaskPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {
@@ -286,7 +290,11 @@ function assertKnownKeys({ name, args }: { readonly name: string; readonly args:
   }
   for (const [key, value] of Object.entries(raw)) {
     if (Object.hasOwn(args.entries, key)) {
-      const dropped = isRecord(args.entries[key]) ? droppedKeyOf(value) : undefined;
+      const takesAnyKey = isRecord(args.entries[key]);
+      if (takesAnyKey && Array.isArray(value)) {
+        throw new ToolInputError("tool_invalid_args", `Cannot call "${name}": "${key}" must be an object, got a list`);
+      }
+      const dropped = takesAnyKey ? droppedKeyOf(value) : undefined;
       if (dropped === undefined) continue;
       const message = `Cannot call "${name}": "${dropped}" is no name that "${key}" may hold`;
       throw new ToolInputError("tool_invalid_args", message);
@@ -309,6 +317,9 @@ function droppedKeyOf(value: unknown): string | undefined {
     : undefined;
 }
 
+/** Characters of a wrong value that a message shows. */
+const MAX_RECEIVED = 100;
+
 /** Keys that the schema library leaves out of a parsed object without a word. */
 const DROPPED_KEYS: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
@@ -322,6 +333,16 @@ function describeIssue(tool: string, issue: v.BaseIssue<unknown>): string {
   if (issue.received === "undefined" && path !== null) {
     return `Cannot call "${tool}": ${where} is missing, expected ${issue.expected}`;
   }
-  const expected = issue.expected ?? String(issue.message);
-  return `Cannot call "${tool}": ${where} must be ${expected}, got ${issue.received}`;
+  // A pattern says in words what it wants, where its author gave it any; the library's own words repeat what came.
+  const inWords = issue.type === "regex" && !issue.message.startsWith("Invalid format");
+  const expected = inWords ? issue.message : issue.expected ?? issue.message;
+  return `Cannot call "${tool}": ${where} must be ${expected}, got ${excerpt(issue.received)}`;
+}
+
+/** What came, as far as it helps: it may be a long text of the caller, with anything in it. */
+function excerpt(received: string): string {
+  const cut = received.length <= MAX_RECEIVED ? received : `${received.slice(0, MAX_RECEIVED)}…`;
+  return cut.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (unit) => {
+    return `\\u{${unit.codePointAt(0)?.toString(16) ?? ""}}`;
+  });
 }

@@ -212,6 +212,81 @@ export interface ModelPower {
   generate(target: ModelTarget): Promise<JsonObject>;
 }
 
+/** Where a task stands. */
+export type TaskStatus = "pending" | "in_progress" | "completed";
+
+/** One task of the run. A copy: changing it changes nothing. */
+export interface Task {
+  /** `t` and the number of the task. */
+  readonly id: string;
+  /** 1 for the first task of the run, or of its session; never used again. */
+  readonly seq: number;
+  /** What is to be done, in a few words. */
+  readonly subject: string;
+  /** The same at length. */
+  readonly description: string;
+  /** What to show while the task is in progress. */
+  readonly activeForm?: string;
+  readonly status: TaskStatus;
+  /** Identifiers of the tasks that have to be completed first, in order of creation; absent: none. */
+  readonly blockedBy?: readonly string[];
+  /** Identifiers of the tasks that wait for this one, in order of creation; absent: none. */
+  readonly blocks?: readonly string[];
+  /** Data of the agent's own, its keys sorted; absent: none. */
+  readonly metadata?: JsonObject;
+  /** When it was made, in milliseconds since the Unix epoch. */
+  readonly createdMs: number;
+  /** When it was last changed, in milliseconds since the Unix epoch. */
+  readonly updatedMs: number;
+}
+
+/** A task to be made. Texts are bounded and not blank. */
+export interface TaskDraft {
+  readonly subject: string;
+  readonly description: string;
+  readonly activeForm?: string | undefined;
+  readonly blockedBy?: readonly string[] | undefined;
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** What is to change about a task; what is absent stays. */
+export interface TaskChange {
+  readonly subject?: string | undefined;
+  readonly description?: string | undefined;
+  /** An empty text takes it away. */
+  readonly activeForm?: string | undefined;
+  readonly status?: TaskStatus | undefined;
+  readonly addBlockedBy?: readonly string[] | undefined;
+  /** Wins over `addBlockedBy`. */
+  readonly removeBlockedBy?: readonly string[] | undefined;
+  /** Replaces all of it; an empty object takes it away. */
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** Why a task was not made, changed or found. Nothing has changed then. */
+export interface TaskRefusal {
+  /**
+   * `task_not_found`; `task_unknown_dependency`, `task_cycle`, of a dependency; `task_blocked`, where a task would be
+   * under way or done before what blocks it; `task_limit`, of their number or size.
+   */
+  readonly code: "task_not_found" | "task_unknown_dependency" | "task_cycle" | "task_blocked" | "task_limit";
+  /** One sentence with the tasks that it is about. */
+  readonly reason: string;
+}
+
+/** Keeps the tasks of the run: one list for all its calls. Each change happens as a whole or not at all. */
+export interface TaskPower {
+  readonly tasks: {
+    create(draft: TaskDraft): Task | TaskRefusal;
+    update(id: string, change: TaskChange): Task | TaskRefusal;
+    /** Deletes a task, and takes it off every task that it blocked. */
+    delete(id: string): { readonly deleted: string } | TaskRefusal;
+    get(id: string): Task | TaskRefusal;
+    /** All of them, in order of creation. */
+    list(): readonly Task[];
+  };
+}
+
 /** Makes file names canonical at preparation. */
 export interface ResolveRead {
   /** Finds a collected file; an unknown name gives a target that the gate denies. */

@@ -1,6 +1,7 @@
 import { openArtifacts } from "../../src/host/artifacts.ts";
 import type { RunContext } from "../../src/host/context.ts";
 import { collectSource } from "../../src/host/source.ts";
+import { Tasks } from "../../src/host/tasks.ts";
 import type { Tool } from "../../src/tool/define.ts";
 import type { CommandTarget, EndpointTarget, ModelTarget, Reply, SpawnResult } from "../../src/tool/powers.ts";
 import { BudgetError, DenialError, ToolError, ToolInputError } from "../../src/errors.ts";
@@ -36,6 +37,7 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
         sleep: () => Promise.resolve(),
         sha256: run.sha256,
         note: call.note,
+        tasks: new Tasks(run.now).power.tasks,
         spawn: (): Promise<SpawnResult> => Promise.reject(new Error("no program in this test")),
         generate: () => Promise.reject(new Error("no model in this test")),
         fetchBytes: () => Promise.reject(new Error("no network in this test")),
