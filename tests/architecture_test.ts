@@ -236,6 +236,9 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   ],
   "tests/cli/call_test.ts": ["src/cli/io.ts", "src/cli/policy_flags.ts", "src/launch/call_tool.ts"],
   "tests/cli/first_sight_test.ts": ["src/cli/confirm.ts"],
+  "tests/host/call_test.ts": ["src/host/ended.ts"],
+  "tests/e2e/approvals_test.ts": ["src/cli/approval.ts", "src/cli/approvals_of.ts"],
+  "tests/launch/open_approvals_test.ts": ["src/launch/out_of_reach.ts"],
   "tests/cli/policy_edit_test.ts": ["src/cli/policy_edit_routes.ts", "src/policy/policy_edits.ts"],
   "tests/plan/compare_test.ts": ["src/plan/change.ts", "src/plan/compare_paths.ts"],
 };
@@ -246,6 +249,7 @@ const TYPES_ONLY: readonly string[] = [
   "src/authority/requirement.ts",
   "src/cli/command.ts",
   "src/errors.ts",
+  "src/host/approval.ts",
   "src/host/context.ts",
   "src/isolate/isolate.ts",
   "src/launch/launch_options.ts",

@@ -14,6 +14,7 @@ import { isSecretVariable } from "../authority/variables.ts";
 import { type Gate, makeGate } from "../gate/decide.ts";
 import { type Json, type JsonObject, sha256 as webSha256, utf8Length } from "../json.ts";
 import type { Isolate, IsolateEvents } from "../isolate/isolate.ts";
+import { mayAsk } from "../plan/approval_terms.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { type Key1, key1 } from "../plan/key1.ts";
 import { type ProgramSetup, startedBy } from "../plan/program_setup.ts";
@@ -274,6 +275,7 @@ function makeCallHost(
     },
     record: (body) => channel.send(body),
     recordAndWait: (body: RecordBody) => channel.sendAndWait(body),
+    ...(mayAsk(plan) ? { approve: (callId, question) => channel.ask(callId, { ...question }) } : {}),
     now: Date.now,
     deadlines: new Deadlines(Date.now),
     totals: { calls: 0, argBytes: 0, resultBytes: 0 },

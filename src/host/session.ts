@@ -9,7 +9,8 @@ import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
-import { call, type CallHost, type Outcome } from "./call.ts";
+import { call, type CallHost } from "./call.ts";
+import type { Outcome } from "./ended.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
@@ -52,6 +53,8 @@ export class Session {
   #noteBytes = 0;
   #operations = 0;
   #closed = false;
+  /** A call waits for an approval that nobody gives now: what runs ends, nothing else begins. */
+  #pending = false;
   #over = false;
   readonly #kinds = new Map<string, number>();
 
@@ -92,7 +95,7 @@ export class Session {
 
   #handle(head: Head, body: string | undefined): boolean {
     const { operations } = this.#options.plan.budgets;
-    if ((this.#closed || !COUNTED_ELSEWHERE.has(head.op)) && ++this.#operations > operations) {
+    if ((this.#closed || this.#pending || !COUNTED_ELSEWHERE.has(head.op)) && ++this.#operations > operations) {
       return this.#overRun("operations", operations, this.#operations);
     }
     switch (head.op) {
@@ -141,13 +144,19 @@ export class Session {
       this.#answer(id, { outcome: "denied", code: "closed", message: "agent compartment closed: callTool" });
       return true;
     }
+    if (this.#pending) {
+      this.#refusePending(id, callId, tool);
+      return true;
+    }
     const bytes = body === undefined ? 0 : utf8Length(body);
     const run = async () => {
+      if (this.#pending) return this.#refusePending(id, callId, tool);
       this.#running++;
       try {
         const started = performance.now();
         const outcome = await call(this.#options.host, callId, { name: tool, args, bytes });
         if (this.#over) return;
+        if (outcome.kind === "denied" && outcome.code === "approval_pending") this.#pending = true;
         if (this.#options.plan.isolation === "worker") this.#workerRecord(callId, tool, outcome, bytes, started);
         this.#reply(id, outcome);
         // Its slot is free once the answer is on its way: what waits to be read by a slow agent is bounded by the slots.
@@ -161,7 +170,9 @@ export class Session {
         this.#options.fault(error);
       } finally {
         this.#running--;
-        this.#waiting.shift()?.();
+        if (this.#pending) { for (const next of this.#waiting.splice(0)) next(); }
+        else this.#waiting.shift()?.();
+        if (this.#pending && this.#running === 0) this.#finish({ status: "error", reason: "approval_pending" });
       }
     };
     const { budgets } = this.#options.plan;
@@ -180,6 +191,14 @@ export class Session {
       run();
     });
     return true;
+  }
+
+  /** A call behind the one at which the run stops: it gets its outcome, and nobody looks at it. */
+  #refusePending(id: number, callId: string, tool: string): void {
+    if (this.#over) return;
+    const code = "approval_pending";
+    this.#options.record({ type: "tool_denial", call_id: callId, tool, policy: "denied", reason: code, rule: null });
+    this.#answer(id, { outcome: "denied", code, message: `agent tool denied: ${tool}` });
   }
 
   #workerRecord(callId: string, tool: string, outcome: Outcome, argBytes: number, started: number): void {
@@ -323,8 +342,10 @@ export class Session {
   #finish(end: SessionEnd): void {
     if (this.#over) return;
     this.#over = true;
-    const missing = end.status === "ok" ? this.#checkEvents() : undefined;
-    this.#options.end(missing ?? end);
+    // What the agent makes of a call that waits does not matter: the run stopped there.
+    const stopped = this.#pending && AGENTS_OWN.has(end.reason);
+    const missing = !stopped && end.status === "ok" ? this.#checkEvents() : undefined;
+    this.#options.end(stopped ? { status: "error", reason: "approval_pending" } : missing ?? end);
   }
 
   /** Records for each expected kind of event whether enough of them came. */
@@ -348,6 +369,9 @@ export class Session {
 
 /** Operations of an open agent that leave no record, or that have a budget of their own. */
 const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", "note", "end"]);
+
+/** Reasons of an end that the agent itself brought about. */
+const AGENTS_OWN: ReadonlySet<string> = new Set(["done", "agent_error", "agent_stalled", "agent_gone"]);
 
 /** Budgets that end the run, not only the call. */
 function isRunBudget(code: string): boolean {

@@ -5,16 +5,18 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import { makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
-import { isInside } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
-import { AuditError, ControlError, InputError, UsageError } from "../errors.ts";
+import { AuditError, ControlError, InputError } from "../errors.ts";
 import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
-import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, isPlace, type Key1Options } from "../plan/key1.ts";
+import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
+import type { ApprovalOptions } from "./approver.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch } from "./launch.ts";
 import type { RunEnd } from "./launch_options.ts";
+import { openApprovals } from "./open_approvals.ts";
+import { assertOutOfReach } from "./out_of_reach.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { startedBy } from "../plan/program_setup.ts";
 import { findPrebuilt } from "./prebuilt.ts";
@@ -56,6 +58,8 @@ export interface ExecuteOptions {
   readonly start?: JsonObject;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
+  /** Who approves calls that ask. */
+  readonly approvals?: ApprovalOptions;
   /** Whether the run refuses whatever its lock does not say: programs must be confined then. */
   readonly locked?: boolean;
   onRecord(body: RecordBody): void;
@@ -136,11 +140,17 @@ async function executeWith(
     makeRunDir(prepared, runId, options.runsDir),
     cacheKey(places.state),
   ]);
+  const approvals = await openApprovals(prepared, options);
   const start = await startRecord(prepared, {
     clock,
     seed,
     proxy,
-    extra: { ...starts?.record, ...options.start, ...(options.dryRun === true ? { dry_run: true } : {}) },
+    extra: {
+      ...starts?.record,
+      ...approvals?.start,
+      ...options.start,
+      ...(options.dryRun === true ? { dry_run: true } : {}),
+    },
   });
   const run = starts === undefined ? {} : { run: startedBy(starts.setup) };
   const end = await launch({
@@ -165,6 +175,7 @@ async function executeWith(
     programs: starts === undefined
       ? undefined
       : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
+    approvals: approvals?.parts,
     dryRun: options.dryRun ?? false,
     onRecord: options.onRecord,
     onStderr: options.onStderr,
@@ -212,19 +223,6 @@ async function makeRunDir(prepared: PreparedRun, runId: string, runsDir?: string
   await makeDir(dir, { above: places.project, mode: 0o700 });
   await ignoreInGit(`${places.project}/.twokey`);
   return dir;
-}
-
-/** A log below a root of the plan could be read by a later agent, and a made-up run could be written beside it. */
-function assertOutOfReach(dir: string, { plan, places }: PreparedRun): void {
-  const kept = plan.fs.secret.filter(isPlace).map((place) => absolute(place, places));
-  for (const [what, roots] of [["write", plan.fs.write], ["read", plan.fs.read]] as const) {
-    const root = roots.find((root) => isInside(absolute(root.root, places), dir));
-    if (root === undefined || (what === "read" && kept.some((place) => isInside(place, dir)))) continue;
-    throw new UsageError(
-      "usage_runs_dir",
-      `Cannot keep the log below the ${what} root "${root.label}": agents have access there; name a folder outside of it`,
-    );
-  }
 }
 
 /** Makes the folder that the caller named for logs, and gives its real path. */

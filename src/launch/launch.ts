@@ -8,9 +8,10 @@ import type { RecordBody } from "../audit/record.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import { AuditWriter, checkBody } from "../audit/writer.ts";
 import { concatBytes } from "../bytes.ts";
-import { AuditError, ControlError } from "../errors.ts";
+import { AuditError, ControlError, type TwokeyError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { after } from "./after.ts";
+import { Approvals } from "./approvals.ts";
 import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
@@ -20,6 +21,7 @@ import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
+import { AGENT_FAILED } from "./verdict.ts";
 import { sweepTemps } from "./sweep.ts";
 
 /** Longest line of the host. */
@@ -59,6 +61,7 @@ class Run {
   readonly #relay: Relay;
   readonly #words: HostWords = {};
   readonly #groups: ChildGroups;
+  readonly #approvals: Approvals | undefined;
   #audit: AuditWriter | undefined;
   #leave: (() => void) | undefined;
   #auditError: unknown;
@@ -87,6 +90,7 @@ class Run {
       scrub: () => options.redactor.stream(),
       flood: () => this.#supervisor.end("stderr_exceeded"),
     });
+    this.#approvals = this.#makeApprovals();
   }
 
   async go(): Promise<RunEnd> {
@@ -113,6 +117,7 @@ class Run {
     this.#ends.closeRecords();
     await reading;
     this.#groups.end();
+    await this.#approvals?.close();
     const agentStatus = await this.#agentStatus();
     await Promise.all(relays);
     this.#supervisor.stop();
@@ -212,6 +217,7 @@ class Run {
       texts.push(text);
       bodies.push(body);
       this.#supervisor.saw(body);
+      this.#approvals?.saw(body);
       if (waits) waiting++;
     }
     this.#append(texts);
@@ -239,11 +245,39 @@ class Run {
     } else if (word === "end") {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
       this.#leave = after(LEAVE_MS, () => this.#kill());
-    } else if (word === "child") this.#groups.started(Number(body.pid));
+    } else if (word === "ask") this.#ask(body);
+    else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
     else if (word === "gone") this.#groups.gone(Number(body.pid));
     else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
     else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
+  }
+
+  #makeApprovals(): Approvals | undefined {
+    const { approvals, plan, runId, redactor, onRecord } = this.#options;
+    if (approvals === undefined) return undefined;
+    return new Approvals({ ...approvals, plan, runId, redactor, now: Date.now }, {
+      record: (body) => {
+        this.#record(body);
+        this.#audit?.sync();
+        onRecord(body);
+      },
+      answer: (line) => void this.#answer(`${line}\n`),
+      waiting: (on) => this.#supervisor.waiting(on),
+      fail: (error) => this.#failApprovals(error),
+    });
+  }
+
+  #ask(body: JsonObject): void {
+    if (this.#approvals === undefined) {
+      throw new AuditError("audit_approval", "Cannot take a line of the host: nothing in this run asks for approvals");
+    }
+    this.#approvals.ask(body);
+  }
+
+  #failApprovals(error: TwokeyError): void {
+    this.#words.fault ??= { code: error.code, message: error.message };
+    this.#supervisor.end(error instanceof ControlError ? error.code : "approval_log_failed");
   }
 
   /** Writes a record of the launcher's own while the run goes on. */
@@ -326,8 +360,10 @@ class Run {
     if (this.#supervisor.reason !== undefined) return failed(this.#supervisor.reason);
     if (fault !== undefined) return failed(fault.code);
     if (end === undefined) return failed(isOutOfMemory(host) ? this.#memoryReason() : "host_crash");
-    if (end.reason === "agent_gone" && agent !== undefined) return failed(agentDeath(agent));
-    return end;
+    const own = end.reason === "agent_gone" && agent !== undefined ? failed(agentDeath(agent)) : end;
+    // Whatever the agent made of it: a call waits for an approval, so the run is not done.
+    const isPending = this.#approvals?.isPending === true && (own.reason === "done" || AGENT_FAILED.has(own.reason));
+    return isPending ? failed("approval_pending") : own;
   }
 
   /** A host out of memory is the agent's doing only where the agent shares its heap. */

@@ -9,6 +9,7 @@ import type { JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import type { ProgramSetup } from "../plan/program_setup.ts";
 import type { ChannelPaths } from "./channels.ts";
+import type { ApprovalsOptions } from "./approvals.ts";
 import type { BaseSystem } from "./spawn.ts";
 
 /** What a run needs. */
@@ -46,6 +47,8 @@ export interface LaunchOptions {
     /** Is handed what writes a record of the launcher's own, once the log is open. */
     attach(write: (body: RecordBody) => void): void;
   } | undefined;
+  /** How calls that ask are approved; absent where none can ask. */
+  readonly approvals?: Omit<ApprovalsOptions, "plan" | "runId" | "redactor" | "now"> | undefined;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
   /** Every record of the host, once it is in the log. */

@@ -8,6 +8,7 @@ import { DataError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { assertLocked } from "../policy/lock.ts";
+import type { ApprovalOptions } from "./approver.ts";
 import { dropGroundwork, execute, type Executed, startGroundwork } from "./execute.ts";
 import { type PreparedRun, prepareRun } from "./prepare.ts";
 import { judge, Tally, type Verdict } from "./verdict.ts";
@@ -23,7 +24,7 @@ export interface NamedRun {
 }
 
 /** Options of {@linkcode runPolicy}. */
-export interface RunPolicyOptions {
+export interface RunPolicyOptions extends ApprovalOptions {
   /** Folder for the run's own folder; the default is `.twokey/runs` in the project. */
   readonly runsDir?: string;
   /** Judges a denial that the policy does not expect as a failure (exit 77); always so when locked. */
@@ -81,6 +82,7 @@ export async function runPolicy(
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
     start: { ...start, command: "run", locked },
     locked,
+    approvals: options,
     onRecord: (body) => {
       tally.saw(body);
       options.onRecord?.(body);

@@ -10,6 +10,7 @@ import type { ToolManifests } from "../tool/manifest.ts";
 import { defaultBudgets } from "../plan/budgets.ts";
 import { Check, quote } from "./check.ts";
 import { planFiles, planUnsafe } from "./check_paths.ts";
+import { planApprovals } from "./check_approvals.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { operatorsFolders, planProcess } from "./check_process.ts";
@@ -57,6 +58,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   ];
   const fs = planFiles(check, kept, programs.folders);
   const gate = planGate(check);
+  const approvals = planApprovals(check);
   const github = planGitHub(check);
   const model = planModel(check);
   const credentials = planCredentials(check);
@@ -82,6 +84,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     credentials,
     ...(model === undefined ? {} : { model }),
     gate,
+    ...(approvals === undefined ? {} : { approvals }),
     budgets,
     env: [...new Set(env.filter((name) => name !== undefined))].toSorted(),
     redact: [...new Set(policy.redact ?? [])],

@@ -12,11 +12,12 @@ import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { realOf } from "./real_path.ts";
+import { addApprovals, type ApprovalFlags } from "./approval_flags.ts";
 import { addModel, type ModelFlags } from "./model_flags.ts";
 import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
-export interface PolicyFlags extends ModelFlags {
+export interface PolicyFlags extends ModelFlags, ApprovalFlags {
   /** `--agent`: path of the agent's entry module. */
   readonly agent?: string;
   /** `--tool`: names of granted tools. */
@@ -118,6 +119,7 @@ export async function withFlags(
   addCredentials(merge, flags);
   addModel(merge, flags);
   addProcess(merge, flags);
+  addApprovals(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
     value: flags.namedNetworkRetryAttempts,
     before: policy.network?.retry?.attempts ?? 0,
@@ -318,8 +320,7 @@ class Merge {
 
   /** A flag's path as the merged policy must spell it: as typed where both are relative to the same folder. */
   path(text: string): string {
-    const malformed = pathProblem(text) !== null;
-    return malformed || this.cwd === this.loaded.base ? text : resolvePath(this.cwd, text);
+    return pathProblem(text) !== null || this.cwd === this.loaded.base ? text : resolvePath(this.cwd, text);
   }
 
   adds(flag: string): void {

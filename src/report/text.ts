@@ -73,6 +73,22 @@ export function replayLines(summary: ReplaySummary, options: TextOptions = {}): 
   section(lines, style.heading("denials"), denialTable(summary));
   section(
     lines,
+    style.heading("approvals"),
+    tableLines(
+      ["record", "tool", "target", "status", "by", "age", "id"],
+      summary.approvals.map(({ seq, tool, target, status, mode, age_ms, approval_id }) => [
+        seq,
+        tool,
+        target,
+        status,
+        mode,
+        age_ms === null ? null : duration(age_ms),
+        approval_id?.slice(0, 12) ?? null,
+      ]),
+    ),
+  );
+  section(
+    lines,
     style.heading("budgets"),
     tableLines(["budget", "used", "limit"], summary.budgets.map(({ budget, used, limit }) => [budget, used, limit])),
   );
@@ -89,7 +105,9 @@ export function replayLines(summary: ReplaySummary, options: TextOptions = {}): 
     style.heading("counters"),
     tableLines(["counter", "count"], counted.map((name) => [name, summary[name]])),
   );
-  if (summary.omitted > 0) lines.push("", style.warn(`${summary.omitted} denials or artifacts are not listed`));
+  if (summary.omitted > 0) {
+    lines.push("", style.warn(`${summary.omitted} denials, approvals or artifacts are not listed`));
+  }
   return lines;
 }
 
@@ -181,7 +199,7 @@ export function historyLines(entries: readonly HistoryEntry[], options: TextOpti
   const style = options.style ?? PLAIN;
   if (entries.length === 0) return ["No run is recorded here"];
   const [head, ...rows] = tableLines(
-    ["run", "started", "status", "reason", "calls", "ok", "denied", "failed", "events", "took"],
+    ["run", "started", "status", "reason", "calls", "ok", "denied", "failed", "to approve", "events", "took"],
     entries.map((entry) => [
       entry.run_id,
       instant(entry.started_ms),
@@ -191,6 +209,7 @@ export function historyLines(entries: readonly HistoryEntry[], options: TextOpti
       entry.tool_results,
       entry.tool_denials,
       entry.tool_errors,
+      entry.tool_approval_pending,
       entry.events,
       entry.duration_ms === null ? null : duration(entry.duration_ms),
     ]),
