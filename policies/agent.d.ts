@@ -55,6 +55,36 @@ declare function close(): boolean;
 
 /** Arguments and results of the tools, by name. */
 interface AgentTools {
+  readonly "Skill": {
+    readonly args: {
+      /** The skill to load; without it, they are listed. */
+      readonly name?: string;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly name: string;
+      readonly description: string;
+      readonly source: "embedded" | "workspace";
+      readonly trust: "trusted" | "untrusted";
+      /** Of the skill's file, as the plan has it. */
+      readonly sha256: string;
+      /** Size of the skill's file. */
+      readonly bytes: number;
+      /** What stands below the front matter. */
+      readonly text: string;
+    } | {
+      readonly ok: true;
+      readonly skills: readonly {
+        readonly name: string;
+        readonly description: string;
+        readonly source: "embedded" | "workspace";
+        readonly trust: "trusted" | "untrusted";
+        /** Of the skill's file, as the plan has it. */
+        readonly sha256: string;
+      }[];
+      readonly text: string;
+    };
+  };
   readonly "TaskCreate": {
     readonly args: {
       /** What is to be done, in a few words: 512 bytes at most. */
@@ -554,6 +584,17 @@ interface AgentTools {
     };
   };
 }
+
+/**
+ * Loads one of the policy's skills, or lists them with what each is for.
+ *
+ * Mind: Runs nothing of a skill: it is text, whatever commands it names.
+ * Mind: Grants nothing: what a skill asks for needs its own tools and authority.
+ */
+declare function callTool(
+  name: "Skill",
+  args?: AgentTools["Skill"]["args"],
+): Promise<AgentTools["Skill"]["result"]>;
 
 /**
  * Adds a task to the run's list; it starts pending.

@@ -61,6 +61,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   acorn: ["launch"],
   canonicalize: ["json"],
   ignore: ["host"],
+  "js-yaml": ["policy"],
   ses: ["isolate"],
   valibot: ["host", "plan", "policy", "tool", "tools"],
 };

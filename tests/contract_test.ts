@@ -245,6 +245,7 @@ function anyTargets(tool: Tool): FullResolve {
         envKeys: [],
       }),
     endpoint: () => ({ requirement: { kind: "network", target: "GET x", description: "x" } }),
+    skill: (name: string) => ({ ...target("x"), name }),
     model: (wish: ModelWish) => {
       readPrompt(tool.name, wish);
       return { ...target("x"), needs: [target("x")], note: {} };

@@ -14,6 +14,7 @@ import type { Models } from "./models.ts";
 import type { Network } from "./network.ts";
 import type { ProgramOptions, Programs } from "./programs.ts";
 import { sleep } from "./retry.ts";
+import type { Skills } from "./skills.ts";
 import type { Source } from "./source.ts";
 import type { Tasks } from "./tasks.ts";
 
@@ -24,6 +25,7 @@ export interface Parts {
   readonly network: Network | undefined;
   readonly models?: Models | undefined;
   readonly programs?: Programs | undefined;
+  readonly skills?: Skills | undefined;
   readonly tasks?: Tasks | undefined;
 }
 
@@ -33,17 +35,18 @@ export async function loadParts(
   { caPem, programs: options }: { readonly caPem?: string | undefined; readonly programs?: ProgramOptions | undefined },
 ): Promise<Parts> {
   const { plan } = run;
-  const [source, artifacts, network, programs, tasks] = await Promise.all([
+  const [source, artifacts, network, programs, skills, tasks] = await Promise.all([
     needsSource(plan) ? import("./source.ts").then(({ collectSource }) => collectSource(run)) : undefined,
     needsArtifacts(plan) ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run)) : undefined,
     needsNetwork(plan)
       ? import("./network.ts").then(({ makeNetwork }) => makeNetwork(run, caPem === undefined ? {} : { caPem }))
       : undefined,
     options === undefined ? undefined : import("./programs.ts").then(({ makePrograms }) => makePrograms(run, options)),
+    plan.skills === undefined ? undefined : import("./skills.ts").then(({ makeSkills }) => makeSkills(run)),
     needsTasks(plan) ? import("./tasks.ts").then(({ Tasks }) => new Tasks(run.now)) : undefined,
   ]);
   network?.open();
-  return { source, artifacts, network, models: await loadModels(run, network), programs, tasks };
+  return { source, artifacts, network, models: await loadModels(run, network), programs, skills, tasks };
 }
 
 /** A provider is asked through the client of the network; recorded answers need none. */
@@ -91,14 +94,15 @@ export class PowerBox {
   resolver(tool: Tool): FullResolve {
     const known = this.#resolvers.get(tool.name);
     if (known !== undefined) return known;
-    const { source, artifacts, network, models, programs } = this.#parts;
-    const { fs, endpoints, model, process } = tool.authority;
+    const { source, artifacts, network, models, programs, skills: texts } = this.#parts;
+    const { fs, endpoints, model, process, skills } = tool.authority;
     const made = Object.freeze({
       ...(fs === "read" ? source?.resolve : undefined),
       ...(fs === "write" ? artifacts?.resolve : undefined),
       ...(endpoints === undefined ? undefined : network?.resolver(tool.name)),
       ...(model === undefined ? undefined : models?.resolver(tool.name)),
       ...(process === true ? programs?.resolve : undefined),
+      ...(skills === true ? texts?.resolve : undefined),
     }) as unknown as FullResolve;
     this.#resolvers.set(tool.name, made);
     return made;
@@ -106,10 +110,10 @@ export class PowerBox {
 
   /** The powers of one call. */
   powers(tool: Tool, call: CallContext): FullPowers {
-    const { source, artifacts, network, models, programs, tasks: list } = this.#parts;
-    const { fs, endpoints, model, process, tasks } = tool.authority;
+    const { source, artifacts, network, models, programs, skills: texts, tasks: list } = this.#parts;
+    const { fs, endpoints, model, process, skills, tasks } = tool.authority;
     const base = new BasePowers(this.#run, call);
-    if ((fs ?? endpoints ?? model ?? process ?? tasks) === undefined) return base as unknown as FullPowers;
+    if ((fs ?? endpoints ?? model ?? process ?? skills ?? tasks) === undefined) return base as unknown as FullPowers;
     return Object.assign(
       base,
       fs === "read" ? source?.power(call) : undefined,
@@ -117,6 +121,7 @@ export class PowerBox {
       endpoints === undefined ? undefined : network?.power(call, tool.limits),
       model === undefined ? undefined : models?.power(call, tool.limits),
       process === true ? programs?.power(call) : undefined,
+      skills === true ? texts?.power(call) : undefined,
       tasks === true ? list?.power : undefined,
     ) as unknown as FullPowers;
   }

@@ -42,6 +42,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareSets({ subject: "variable", noun: "the variable", rule: "/network" }, base.env, head.env),
     ...compareProcess(base, head),
     ...compareModel(base, head),
+    ...compareSkills(base, head),
     ...compareGate(base, head),
     ...compareApprovals(base, head),
     ...compareBudgets(base.budgets, head.budgets),
@@ -176,6 +177,21 @@ function compareModel({ model: was }: Plan, { model: is }: Plan): Change[] {
       compareNumber({ subject: "budget", text: `model.${name}`, rule: `/model/${name}` }, was[name], is[name])
     ),
   ];
+}
+
+/** A skill with another text is another skill: what it says, an agent may do. */
+function compareSkills(base: Plan, head: Plan): Change[] {
+  const beyond = (kind: Change["kind"], { skills: from = {} }: Plan, { skills: to = {} }: Plan): Change[] =>
+    Object.entries(to).filter(([name, { sha256, source }]) => {
+      const other = own(from, name);
+      return other?.sha256 !== sha256 || other.source !== source;
+    }).map(([name, { path, sha256, source, rule }]) => ({
+      kind,
+      subject: "skill",
+      text: `the ${source} skill ${name}, ${path} (sha256 ${sha256.slice(0, 12)})`,
+      rule,
+    }));
+  return [...beyond("gained", base, head), ...beyond("lost", head, base)];
 }
 
 /** What the second admits beyond the first; another provider's model of the same name is another model. */

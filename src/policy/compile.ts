@@ -15,6 +15,7 @@ import { planExpectedDenials, planGate } from "./check_rules.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { operatorsFolders, planProcess } from "./check_process.ts";
 import { planModel } from "./check_model.ts";
+import { planSkills } from "./check_skills.ts";
 import { planTools } from "./check_tools.ts";
 import type { Facts } from "./inspect.ts";
 import type { LoadedPolicy } from "./load.ts";
@@ -50,8 +51,10 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   const agent = planAgent(check, modules);
   const network = planNetwork(check);
   const programs = planProcess(check);
+  const skills = planSkills(check);
   const kept = [
     ...programs.kept,
+    ...skills.kept,
     ...(modules ?? []).map(({ path }) => path),
     ...["/agent", "/network/ca/file", "/model/fixture"].flatMap((at) => facts.paths.get(at)?.real ?? []),
     ...(policy.network?.fixtures ?? []).flatMap((_, i) => facts.paths.get(`/network/fixtures/${i}`)?.real ?? []),
@@ -83,6 +86,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     github,
     credentials,
     ...(model === undefined ? {} : { model }),
+    ...(skills.plan === undefined ? {} : { skills: skills.plan }),
     gate,
     ...(approvals === undefined ? {} : { approvals }),
     budgets,

@@ -57,6 +57,10 @@ export async function openRevision(folder: string, name: string): Promise<Revisi
       throw new InputError("git_unreadable", `Cannot read the revision "${name}": its tree is missing`);
     }
     const find = (path: string) => walk(objects, root, relativeTo(top, path));
+    const readFile = async (path: string) => {
+      const entry = isInside(top, path) ? await find(path) : undefined;
+      return (entry?.kind === "file" ? await objects.read(entry.id) : undefined) ?? null;
+    };
     return {
       name,
       commit,
@@ -73,10 +77,10 @@ export async function openRevision(folder: string, name: string): Promise<Revisi
           return fact.kind === "directory" ? fact : { path, real: path, kind: "missing" };
         },
         async hashFile(path) {
-          const entry = isInside(top, path) ? await find(path) : undefined;
-          const bytes = entry?.kind === "file" ? await objects.read(entry.id) : undefined;
-          return bytes === undefined ? null : await sha256(bytes);
+          const bytes = await readFile(path);
+          return bytes === null ? null : await sha256(bytes);
         },
+        readFile,
       },
       readText: async (path) => await textOf(objects, await find(path), `${name}:${relativeTo(top, path)}`),
       close: () => objects.close(),

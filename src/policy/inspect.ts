@@ -6,10 +6,13 @@
 import { sha256 } from "../json.ts";
 import { pathProblem, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
+import { SKILL_FILE } from "../plan/skill_plan.ts";
 import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
 import { type ProgramFact, readProgram } from "./program_fact.ts";
 import { maybeLstat, realOf } from "./real_path.ts";
+import { skillsOf } from "./check_skills.ts";
+import type { SkillFact } from "./skill_fact.ts";
 import type { Policy } from "./schema.ts";
 
 /** What a path of the policy is, now, on this machine. */
@@ -32,6 +35,8 @@ export interface Facts {
   readonly paths: ReadonlyMap<string, PathFact>;
   /** SHA-256 of each fixture and certificate that could be read, by JSON Pointer. */
   readonly inputs: ReadonlyMap<string, string>;
+  /** What each skill is, by its JSON Pointer; one that cannot be read has no fact. */
+  readonly skills: ReadonlyMap<string, SkillFact>;
   /** What each program is, by the JSON Pointer of its path; one that cannot be read has no fact. */
   readonly programs: ReadonlyMap<string, ProgramFact>;
   /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
@@ -53,10 +58,12 @@ export interface FileView {
   lookAt(path: string): PathFact | Promise<PathFact>;
   /** SHA-256 of a file's bytes; `null` where it cannot be read. */
   hashFile(path: string): Promise<string | null>;
+  /** A file's bytes; `null` where it cannot be read. */
+  readFile(path: string): Promise<Uint8Array<ArrayBuffer> | null>;
 }
 
 /** The disk. */
-const DISK: FileView = Object.freeze({ lookAt, hashFile });
+const DISK: FileView = Object.freeze({ lookAt, hashFile, readFile });
 
 /** Largest file that the launcher reads for the host, in bytes. */
 export const MAX_INPUT_BYTES = 64 * 1024 * 1024;
@@ -68,6 +75,14 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
   const programs = new Map<string, ProgramFact>();
   const tracked = new Set<string>();
   const { view = DISK } = options;
+  const skills = new Map<string, SkillFact>();
+  for (const { at, path } of skillsOf(loaded.policy, options.places.project)) {
+    if (pathProblem(path) !== null) continue;
+    const fact = await view.lookAt(resolvePath(loaded.base, path));
+    paths.set(at, fact);
+    const skill = await skillIn(view, fact);
+    if (skill !== null) skills.set(at, skill);
+  }
   for (const [pointer, text] of pathsOf(loaded.policy)) {
     if (pathProblem(text) !== null) continue;
     const fact = await view.lookAt(resolvePath(loaded.base, text));
@@ -89,6 +104,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     paths,
     inputs,
     programs,
+    skills,
     tracked,
   };
 }
@@ -136,6 +152,16 @@ export function lookAt(path: string): PathFact {
   }
 }
 
+/** The skill that a path names: a file, or the regular one in a folder. No link is followed. */
+async function skillIn(view: FileView, fact: PathFact): Promise<SkillFact | null> {
+  const file = fact.kind === "directory" ? await view.lookAt(`${fact.path}/${SKILL_FILE}`) : fact;
+  if (file.kind !== "file" || (file !== fact && file.real !== `${fact.real}/${SKILL_FILE}`)) return null;
+  const bytes = await view.readFile(file.real);
+  if (bytes === null) return null;
+  const { readSkill } = await import("./skill_fact.ts");
+  return await readSkill(file.path, bytes);
+}
+
 /** A program that only a revision has: what can be known of it is its digest. */
 async function programInView(view: FileView, path: string): Promise<ProgramFact | null> {
   if (view === DISK) return null;
@@ -144,11 +170,16 @@ async function programInView(view: FileView, path: string): Promise<ProgramFact 
   return { sha256, kind: "binary", setsUser: false, identity: { dev: 0, ino: 0, size: 0, mtimeMs: 0 } };
 }
 
-async function hashFile(path: string): Promise<string | null> {
+async function readFile(path: string): Promise<Uint8Array<ArrayBuffer> | null> {
   try {
     if ((await Deno.stat(path)).size > MAX_INPUT_BYTES) return null;
-    return await sha256(await Deno.readFile(path));
+    return await Deno.readFile(path);
   } catch {
     return null;
   }
+}
+
+async function hashFile(path: string): Promise<string | null> {
+  const bytes = await readFile(path);
+  return bytes === null ? null : await sha256(bytes);
 }

@@ -14,6 +14,7 @@ import { type Budgets, ISOLATIONS } from "../plan/plan.ts";
 import type { OutputOf } from "../tool/define.ts";
 import { modelBlock } from "./model_schema.ts";
 import { accepted, processBlock, processUnsafe } from "./process_schema.ts";
+import { skillsBlock } from "./skills_schema.ts";
 
 const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
@@ -274,6 +275,7 @@ export const policySchema = v.strictObject({
     v.description("The variable that holds the credential of a tool, by the tool's name. It serves no other tool"),
   )),
   model: v.optional(v.pipe(modelBlock, v.description("Models that may be asked, and by whom they are answered"))),
+  skills: v.optional(v.pipe(skillsBlock, v.description("Texts that may be loaded as skills. Absent: none"))),
   process: v.optional(v.pipe(processBlock, v.description("Programs that may be started. Absent: none"))),
   gate: v.optional(v.pipe(gate, v.description("Rules that narrow what the grants above admit"))),
   approvals: v.optional(

@@ -91,6 +91,7 @@ export function explain(plan: Plan, positionOf: PositionOf): Explanation {
       { title: "May be reached", lines: explainNetwork(plan, at) },
       { title: "Repositories that may be read", lines: explainRepositories(plan, at) },
       { title: "Models that may be asked", lines: explainModels(plan, at) },
+      { title: "Skills that may be loaded", lines: explainSkills(plan, at) },
       { title: "Credentials that are sent", lines: explainCredentials(plan, at) },
       { title: "May be run", lines: explainRun(plan, at) },
       { title: "Variables that may be read", lines: explainVariables(plan, at) },
@@ -189,6 +190,16 @@ function explainModels({ model, ...plan }: Plan, at: At): Explained[] {
     ? "the log keeps the text of questions and answers, without known secrets"
     : "the log keeps shape and SHA-256 of questions and answers";
   return [...names, { what: kept, at: at(audit === "redacted" ? "/model/audit" : "/model") }];
+}
+
+function explainSkills({ skills = {}, ...plan }: Plan, at: At): Explained[] {
+  const tools = namesOf(plan, ({ skills }) => skills === true);
+  return Object.entries(skills).map(([name, { source, path, sha256, description, rule }]) => ({
+    what: `${name} (${source}): ${path} (sha256 ${sha256.slice(0, 12)}…)`,
+    at: at(rule),
+    tools,
+    beyond: `${source === "workspace" ? "untrusted text" : "text"}, never run: ${description.replaceAll(/\s+/g, " ")}`,
+  }));
 }
 
 function explainRepositories(plan: Plan, at: At): Explained[] {

@@ -17,9 +17,11 @@ import type {
   ResolveModel,
   ResolveRead,
   ResolveSend,
+  ResolveSkill,
   ResolveSpawn,
   ResolveWrite,
   SendPower,
+  SkillPower,
   SpawnPower,
   Target,
   TaskPower,
@@ -71,6 +73,8 @@ export interface ToolAuthority {
    * `/repos/{owner}/{repo}`, the policy names the repositories, and answers are judged as GitHub means them.
    */
   readonly service?: "github";
+  /** Loads skills of the policy's `skills` block. */
+  readonly skills?: true;
   /** Keeps the run's list of tasks. The tool's name is all that it takes: nothing outside the run is touched. */
   readonly tasks?: true;
   /** What the host may send along so that the endpoint knows who asks; the tool never sees it. */
@@ -94,7 +98,8 @@ export type Resolve<Au extends ToolAuthority> =
   & (Au extends { fs: "write" } ? ResolveWrite : unknown)
   & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown)
   & (Au extends { process: true } ? ResolveSpawn : unknown)
-  & (Au extends { model: object } ? ResolveModel : unknown);
+  & (Au extends { model: object } ? ResolveModel : unknown)
+  & (Au extends { skills: true } ? ResolveSkill : unknown);
 
 /** The powers that fit a tool's authority. */
 export type Powers<Au extends ToolAuthority> =
@@ -104,13 +109,22 @@ export type Powers<Au extends ToolAuthority> =
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
   & (Au extends { process: true } ? SpawnPower : unknown)
   & (Au extends { model: object } ? ModelPower : unknown)
+  & (Au extends { skills: true } ? SkillPower : unknown)
   & (Au extends { tasks: true } ? TaskPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
-export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn & ResolveModel;
+export type FullResolve = ResolveRead & ResolveWrite & ResolveSend & ResolveSpawn & ResolveModel & ResolveSkill;
 
 /** Every power: what the host implements. */
-export type FullPowers = BasePower & ReadPower & WritePower & SendPower & SpawnPower & ModelPower & TaskPower;
+export type FullPowers =
+  & BasePower
+  & ReadPower
+  & WritePower
+  & SendPower
+  & SpawnPower
+  & ModelPower
+  & SkillPower
+  & TaskPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {

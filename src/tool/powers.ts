@@ -212,6 +212,46 @@ export interface ModelPower {
   generate(target: ModelTarget): Promise<JsonObject>;
 }
 
+/** A skill made canonical. */
+export interface SkillTarget extends Target {
+  readonly name: string;
+}
+
+/** What a list of skills says of one. */
+export interface SkillEntry {
+  readonly name: string;
+  /** What it is for. */
+  readonly description: string;
+  /** `embedded`: the policy's own. `workspace`: the project's. */
+  readonly source: "embedded" | "workspace";
+  /** Whether its text is as good as the policy. */
+  readonly trust: "trusted" | "untrusted";
+  /** 64 hexadecimal digits, of its file. */
+  readonly sha256: string;
+}
+
+/** A skill that was loaded. */
+export interface Skill extends SkillEntry {
+  /** Size of its file. */
+  readonly bytes: number;
+  /** What stands below its front matter: text, never run. */
+  readonly body: string;
+}
+
+/** Makes names of skills canonical at preparation. */
+export interface ResolveSkill {
+  /** Takes a name; one that the policy does not name gives a target that the gate denies. */
+  skill(name: string): SkillTarget;
+}
+
+/** Loads skills. Each is what it was when the run started. */
+export interface SkillPower {
+  /** The text of a skill. */
+  loadSkill(target: SkillTarget): Skill;
+  /** What the policy says of every skill that it names, sorted by name. */
+  listSkills(): readonly SkillEntry[];
+}
+
 /** Where a task stands. */
 export type TaskStatus = "pending" | "in_progress" | "completed";
 

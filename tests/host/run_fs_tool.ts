@@ -3,7 +3,14 @@ import type { RunContext } from "../../src/host/context.ts";
 import { collectSource } from "../../src/host/source.ts";
 import { Tasks } from "../../src/host/tasks.ts";
 import type { Tool } from "../../src/tool/define.ts";
-import type { CommandTarget, EndpointTarget, ModelTarget, Reply, SpawnResult } from "../../src/tool/powers.ts";
+import type {
+  CommandTarget,
+  EndpointTarget,
+  ModelTarget,
+  Reply,
+  SkillTarget,
+  SpawnResult,
+} from "../../src/tool/powers.ts";
 import { BudgetError, DenialError, ToolError, ToolInputError } from "../../src/errors.ts";
 import { makeCall } from "./run_context.ts";
 
@@ -25,7 +32,11 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
       const model = (): ModelTarget => {
         throw new Error("no model in this test");
       };
-      const prepared = await tool.prepare(args, { ...source.resolve, ...artifacts.resolve, endpoint, command, model });
+      const skill = (): SkillTarget => {
+        throw new Error("no skill in this test");
+      };
+      const resolve = { ...source.resolve, ...artifacts.resolve, endpoint, command, model, skill };
+      const prepared = await tool.prepare(args, resolve);
       const refused = prepared.request.requirements.find((requirement) => requirement.refusal !== undefined);
       if (refused?.refusal !== undefined) return { outcome: "denied", code: refused.refusal };
       const call = makeCall(tool.name, prepared.targets);
@@ -37,6 +48,8 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
         sleep: () => Promise.resolve(),
         sha256: run.sha256,
         note: call.note,
+        loadSkill: skill as never,
+        listSkills: () => [],
         tasks: new Tasks(run.now).power.tasks,
         spawn: (): Promise<SpawnResult> => Promise.reject(new Error("no program in this test")),
         generate: () => Promise.reject(new Error("no model in this test")),
