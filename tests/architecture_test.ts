@@ -137,6 +137,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/tools/harness/echo.ts",
     "src/tools/harness/fail.ts",
     "src/tools/harness/slow.ts",
+    "src/tools/skill/skill.ts",
     "src/tools/fs/max_path_units.ts",
     "src/host/powers.ts",
     "src/host/main.ts",
@@ -199,6 +200,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/policy/check_tools.ts",
     "src/policy/compile_loaded.ts",
   ],
+  "tests/policy/check_skills_test.ts": ["src/policy/skills_schema.ts", "src/authority/skill_name.ts"],
   "tests/policy/load_test.ts": ["src/policy/jsonc.ts", "src/policy/policy_error.ts", "src/policy/real_path.ts"],
   "tests/plan/flags_test.ts": [
     "src/plan/key1.ts",
