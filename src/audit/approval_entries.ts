@@ -49,9 +49,9 @@ export interface ApprovalItem {
   readonly id: string;
   /** As the last run that asked wrote it down: redacted, long texts cut. `null` where the log never held it. */
   readonly request: ApprovalRequest | null;
-  /** When it was last asked for; `null` where it was not. */
+  /** When a run first stopped at it since the last decision, or asked on the spot; `null` where neither did. */
   readonly asked_ms: number | null;
-  /** The run that asked last. */
+  /** The run that did. */
   readonly run_id: string | null;
   /** Whether a run stopped at it and nobody has decided since. */
   readonly open: boolean;

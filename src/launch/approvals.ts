@@ -285,10 +285,13 @@ export class Approvals {
     const { log, plan, runId } = this.#options;
     const kept = await this.#kept(request);
     const { maxAgeMs } = approvalTerms(plan);
-    await log.change(() => ({
-      add: [{ kind: "pending", id: request.id, request: kept, run_id: runId, max_age_ms: maxAgeMs }],
-      result: undefined,
-    }));
+    await log.change(({ items }) => {
+      const known = items.get(request.id);
+      // A run that is tried again and again does not fill the log with one and the same request.
+      const isListed = known?.open === true && known.max_age_ms === maxAgeMs;
+      const entry = { kind: "pending", id: request.id, request: kept, run_id: runId, max_age_ms: maxAgeMs } as const;
+      return { add: isListed ? [] : [entry], result: undefined };
+    });
     return { status: "pending", mode, reason };
   }
 

@@ -124,6 +124,16 @@ Deno.test("Approvals leave a call pending where nobody can be asked, and a grant
     assert.deepEqual(world.waits, [], "nobody was asked");
   }));
 
+Deno.test("Approvals write one line for a request at which run after run stops", () =>
+  inWorld(async (world) => {
+    for (let i = 1; i <= 3; i++) {
+      world.approvals().ask(question("c1"));
+      await world.answered(i);
+    }
+    assert.equal((await Deno.readTextFile(world.log.path)).trimEnd().split("\n").length, 1);
+    assert.equal(world.records.filter(({ type }) => type === "tool_approval_pending").length, 3);
+  }));
+
 Deno.test("Approvals give a grant back when its call never started", () =>
   inWorld(async (world) => {
     world.approvals().ask(question("c1"));
