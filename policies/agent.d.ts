@@ -55,6 +55,29 @@ declare function close(): boolean;
 
 /** Arguments and results of the tools, by name. */
 interface AgentTools {
+  readonly "AskUser": {
+    readonly args: {
+      /** What to ask: 4,096 characters at most. */
+      readonly question: string;
+      /** Answers to choose from, each once. Own words are possible as well. */
+      readonly choices?: readonly string[];
+      /** Whether several answers may be given; default: one. */
+      readonly several?: boolean;
+      /** What the person may take, in milliseconds, up to a day; default: as long as they want. */
+      readonly timeoutMs?: number;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly answers: readonly ({
+        readonly choice: string;
+      } | {
+        readonly text: string;
+      })[];
+      readonly trust: "trusted";
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
   readonly "Skill": {
     readonly args: {
       /** The skill to load; without it, they are listed. */
@@ -113,6 +136,8 @@ interface AgentTools {
         readonly createdMs: number;
         readonly updatedMs: number;
       };
+      /** Nobody but the agent of this run wrote it. */
+      readonly trust: "trusted";
       /** The same for a model to read. */
       readonly text: string;
     } | {
@@ -141,6 +166,8 @@ interface AgentTools {
         readonly createdMs: number;
         readonly updatedMs: number;
       };
+      /** Nobody but the agent of this run wrote it. */
+      readonly trust: "trusted";
       /** The same for a model to read. */
       readonly text: string;
     } | {
@@ -167,6 +194,8 @@ interface AgentTools {
         readonly createdMs: number;
         readonly updatedMs: number;
       }[];
+      /** Nobody but the agent of this run wrote it. */
+      readonly trust: "trusted";
       /** The same for a model to read. */
       readonly text: string;
     };
@@ -204,6 +233,8 @@ interface AgentTools {
         readonly createdMs: number;
         readonly updatedMs: number;
       };
+      /** Nobody but the agent of this run wrote it. */
+      readonly trust: "trusted";
       /** The same for a model to read. */
       readonly text: string;
     } | {
@@ -584,6 +615,17 @@ interface AgentTools {
     };
   };
 }
+
+/**
+ * Asks a person: a choice or their own words, one answer or several.
+ *
+ * Mind: Approves nothing: what a person answers is text, and opens no gate.
+ * Mind: Does not know who answers: it is whoever is at the terminal.
+ */
+declare function callTool(
+  name: "AskUser",
+  args: AgentTools["AskUser"]["args"],
+): Promise<AgentTools["AskUser"]["result"]>;
 
 /**
  * Loads one of the policy's skills, or lists them with what each is for.

@@ -142,6 +142,7 @@ async function serve(
   const { programs } = init;
   const parts = await loadParts(run, {
     caPem: init.caPem ?? undefined,
+    questions: (callId, question) => channel.question(callId, question),
     programs: programs === undefined ? undefined : {
       setup: programs,
       scrub: () => redactor.stream(),

@@ -13,6 +13,7 @@ import type { CallContext, RunContext } from "./context.ts";
 import type { Models } from "./models.ts";
 import type { Network } from "./network.ts";
 import type { ProgramOptions, Programs } from "./programs.ts";
+import { askPower, type HandQuestion } from "./questions.ts";
 import { sleep } from "./retry.ts";
 import type { Skills } from "./skills.ts";
 import type { Source } from "./source.ts";
@@ -25,6 +26,8 @@ export interface Parts {
   readonly network: Network | undefined;
   readonly models?: Models | undefined;
   readonly programs?: Programs | undefined;
+  /** Hands questions to a person, by way of the launcher. */
+  readonly questions?: HandQuestion | undefined;
   readonly skills?: Skills | undefined;
   readonly tasks?: Tasks | undefined;
 }
@@ -32,7 +35,11 @@ export interface Parts {
 /** Loads the parts that a plan needs. */
 export async function loadParts(
   run: RunContext,
-  { caPem, programs: options }: { readonly caPem?: string | undefined; readonly programs?: ProgramOptions | undefined },
+  { caPem, programs: options, questions }: {
+    readonly caPem?: string | undefined;
+    readonly programs?: ProgramOptions | undefined;
+    readonly questions?: HandQuestion | undefined;
+  },
 ): Promise<Parts> {
   const { plan } = run;
   const [source, artifacts, network, programs, skills, tasks] = await Promise.all([
@@ -46,7 +53,7 @@ export async function loadParts(
     needsTasks(plan) ? import("./tasks.ts").then(({ Tasks }) => new Tasks(run.now)) : undefined,
   ]);
   network?.open();
-  return { source, artifacts, network, models: await loadModels(run, network), programs, skills, tasks };
+  return { source, artifacts, network, models: await loadModels(run, network), programs, questions, skills, tasks };
 }
 
 /** A provider is asked through the client of the network; recorded answers need none. */
@@ -110,10 +117,12 @@ export class PowerBox {
 
   /** The powers of one call. */
   powers(tool: Tool, call: CallContext): FullPowers {
-    const { source, artifacts, network, models, programs, skills: texts, tasks: list } = this.#parts;
-    const { fs, endpoints, model, process, skills, tasks } = tool.authority;
+    const { source, artifacts, network, models, programs, questions, skills: texts, tasks: list } = this.#parts;
+    const { fs, endpoints, model, process, asks, skills, tasks } = tool.authority;
     const base = new BasePowers(this.#run, call);
-    if ((fs ?? endpoints ?? model ?? process ?? skills ?? tasks) === undefined) return base as unknown as FullPowers;
+    if ((fs ?? endpoints ?? model ?? process ?? asks ?? skills ?? tasks) === undefined) {
+      return base as unknown as FullPowers;
+    }
     return Object.assign(
       base,
       fs === "read" ? source?.power(call) : undefined,
@@ -121,6 +130,7 @@ export class PowerBox {
       endpoints === undefined ? undefined : network?.power(call, tool.limits),
       model === undefined ? undefined : models?.power(call, tool.limits),
       process === true ? programs?.power(call) : undefined,
+      asks === true && questions !== undefined ? askPower(questions, call) : undefined,
       skills === true ? texts?.power(call) : undefined,
       tasks === true ? list?.power : undefined,
     ) as unknown as FullPowers;

@@ -14,7 +14,7 @@ import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import type { ApprovalOptions } from "./approver.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch } from "./launch.ts";
-import type { RunEnd } from "./launch_options.ts";
+import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { openApprovals } from "./open_approvals.ts";
 import { assertOutOfReach } from "./out_of_reach.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
@@ -148,6 +148,7 @@ async function executeWith(
     extra: {
       ...starts?.record,
       ...approvals?.start,
+      ...questionsIn(plan, options),
       ...options.start,
       ...(options.dryRun === true ? { dry_run: true } : {}),
     },
@@ -176,6 +177,7 @@ async function executeWith(
       ? undefined
       : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
     approvals: approvals?.parts,
+    answerer: answererOf(options),
     dryRun: options.dryRun ?? false,
     onRecord: options.onRecord,
     onStderr: options.onStderr,
@@ -203,6 +205,17 @@ class EgressRecords {
 function makeRunId(clock: number): string {
   const time = new Date(clock).toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
   return `${time}-${crypto.getRandomValues(new Uint8Array(3)).toHex()}`;
+}
+
+function answererOf({ approvals }: ExecuteOptions): LaunchOptions["answerer"] {
+  const { answer, via = "callback" } = approvals ?? {};
+  return answer === undefined ? undefined : { answer, via };
+}
+
+/** Who is there for the questions of agents, where any can ask. */
+function questionsIn({ tools }: Plan, options: ExecuteOptions): JsonObject {
+  if (!Object.values(tools).some(({ asks }) => asks === true)) return {};
+  return { user_questions: { mode: answererOf(options)?.via ?? "headless" } };
 }
 
 async function makeRunDir(prepared: PreparedRun, runId: string, runsDir?: string): Promise<string> {

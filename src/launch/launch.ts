@@ -19,10 +19,12 @@ import { GATHER_MS, Pace } from "./pace.ts";
 import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
+import { Questions } from "./questions.ts";
 import { spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
 import { AGENT_FAILED } from "./verdict.ts";
 import { sweepTemps } from "./sweep.ts";
+import { Turns } from "./turns.ts";
 
 /** Longest line of the host. */
 const MAX_LINE_BYTES = 32 * 1_048_576;
@@ -61,7 +63,9 @@ class Run {
   readonly #relay: Relay;
   readonly #words: HostWords = {};
   readonly #groups: ChildGroups;
+  readonly #turns = new Turns();
   readonly #approvals: Approvals | undefined;
+  readonly #questions: Questions;
   #audit: AuditWriter | undefined;
   #leave: (() => void) | undefined;
   #auditError: unknown;
@@ -91,6 +95,13 @@ class Run {
       flood: () => this.#supervisor.end("stderr_exceeded"),
     });
     this.#approvals = this.#makeApprovals();
+    this.#questions = new Questions(
+      { plan, redactor: options.redactor, answerer: options.answerer, turns: this.#turns },
+      {
+        answer: (line) => void this.#answer(`${line}\n`),
+        asking: (callId, on) => this.#supervisor.asking(callId, on),
+      },
+    );
   }
 
   async go(): Promise<RunEnd> {
@@ -117,6 +128,7 @@ class Run {
     this.#ends.closeRecords();
     await reading;
     this.#groups.end();
+    this.#questions.close();
     await this.#approvals?.close();
     const agentStatus = await this.#agentStatus();
     await Promise.all(relays);
@@ -246,6 +258,7 @@ class Run {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
       this.#leave = after(LEAVE_MS, () => this.#kill());
     } else if (word === "ask") this.#ask(body);
+    else if (word === "question") this.#questions.ask(body);
     else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
     else if (word === "gone") this.#groups.gone(Number(body.pid));
@@ -256,7 +269,7 @@ class Run {
   #makeApprovals(): Approvals | undefined {
     const { approvals, plan, runId, redactor, onRecord } = this.#options;
     if (approvals === undefined) return undefined;
-    return new Approvals({ ...approvals, plan, runId, redactor, now: Date.now }, {
+    return new Approvals({ ...approvals, plan, runId, redactor, turns: this.#turns, now: Date.now }, {
       record: (body) => {
         this.#record(body);
         this.#audit?.sync();

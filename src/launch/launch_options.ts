@@ -10,6 +10,7 @@ import type { Places, Plan } from "../plan/plan.ts";
 import type { ProgramSetup } from "../plan/program_setup.ts";
 import type { ChannelPaths } from "./channels.ts";
 import type { ApprovalsOptions } from "./approvals.ts";
+import type { QuestionsOptions } from "./questions.ts";
 import type { BaseSystem } from "./spawn.ts";
 
 /** What a run needs. */
@@ -48,7 +49,9 @@ export interface LaunchOptions {
     attach(write: (body: RecordBody) => void): void;
   } | undefined;
   /** How calls that ask are approved; absent where none can ask. */
-  readonly approvals?: Omit<ApprovalsOptions, "plan" | "runId" | "redactor" | "now"> | undefined;
+  readonly approvals?: Omit<ApprovalsOptions, "plan" | "runId" | "redactor" | "now" | "turns"> | undefined;
+  /** Who answers what agents ask; absent where nobody does. */
+  readonly answerer?: QuestionsOptions["answerer"];
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
   /** Every record of the host, once it is in the log. */

@@ -58,6 +58,8 @@ export interface PlannedTool {
   readonly fs?: FileAccess;
   /** Whether the tool starts programs; absent: the gate denies it every command. */
   readonly process?: true;
+  /** Whether the tool asks a person. */
+  readonly asks?: true;
   /** Whether the tool loads skills; absent: the gate denies it every one. */
   readonly skills?: true;
   /** Whether the tool keeps the run's list of tasks. */

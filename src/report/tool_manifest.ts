@@ -42,6 +42,7 @@ export type AuthorityClass =
   | "fs-write"
   | "named-network"
   | "model"
+  | "person"
   | "skills"
   | "tasks"
   | "process";
@@ -196,6 +197,7 @@ function credentialFlags({ name, authority }: ToolManifest): string[] {
 function authorityClass({ name, authority }: ToolManifest): AuthorityClass {
   if (authority.process === true) return "process";
   if (authority.model !== undefined) return "model";
+  if (authority.asks === true) return "person";
   if (authority.skills === true) return "skills";
   if (authority.tasks === true) return "tasks";
   if (authority.endpoints !== undefined) return "named-network";
@@ -227,6 +229,7 @@ function residualOwner({ authority }: ToolManifest): string {
   if (authority.process === true) return "author of the policy, for what the programs do";
   if (authority.model !== undefined) return "provider of the model, for what it answers and keeps";
   if (authority.endpoints !== undefined) return "operator of the endpoint";
+  if (authority.asks === true) return "whoever answers";
   if (authority.skills === true) return "author of the skill, for what it talks an agent into";
   return authority.fs === undefined ? "none" : "author of the policy";
 }

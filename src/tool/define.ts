@@ -11,6 +11,7 @@ import type { FileAccess } from "../authority/file_access.ts";
 import type { ModelEndpoint } from "../authority/model_providers.ts";
 import type { Request } from "../authority/requirement.ts";
 import type {
+  AskPower,
   BasePower,
   ModelPower,
   ReadPower,
@@ -73,6 +74,8 @@ export interface ToolAuthority {
    * `/repos/{owner}/{repo}`, the policy names the repositories, and answers are judged as GitHub means them.
    */
   readonly service?: "github";
+  /** Asks a person. The tool's name is all that it takes: whoever runs the agent answers, or nobody does. */
+  readonly asks?: true;
   /** Loads skills of the policy's `skills` block. */
   readonly skills?: true;
   /** Keeps the run's list of tasks. The tool's name is all that it takes: nothing outside the run is touched. */
@@ -109,6 +112,7 @@ export type Powers<Au extends ToolAuthority> =
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
   & (Au extends { process: true } ? SpawnPower : unknown)
   & (Au extends { model: object } ? ModelPower : unknown)
+  & (Au extends { asks: true } ? AskPower : unknown)
   & (Au extends { skills: true } ? SkillPower : unknown)
   & (Au extends { tasks: true } ? TaskPower : unknown);
 
@@ -123,6 +127,7 @@ export type FullPowers =
   & SendPower
   & SpawnPower
   & ModelPower
+  & AskPower
   & SkillPower
   & TaskPower;
 

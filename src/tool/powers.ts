@@ -212,6 +212,31 @@ export interface ModelPower {
   generate(target: ModelTarget): Promise<JsonObject>;
 }
 
+/** A question to a person. */
+export interface UserQuestion {
+  /** Not blank. */
+  readonly question: string;
+  /** Answers to choose from, each once; own words are possible as well. */
+  readonly choices?: readonly string[] | undefined;
+  /** Whether several answers may be given. */
+  readonly several: boolean;
+  /** What the person may take, in milliseconds; absent: as long as they want. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** One answer: one of the choices, or the person's own words. */
+export type UserAnswer = { readonly choice: string } | { readonly text: string };
+
+/** Asks a person. */
+export interface AskPower {
+  /**
+   * Asks, and waits for the answers: one at least. The deadline of the call stands still meanwhile.
+   *
+   * @throws {ToolError} `no_human`, `no_answer`, `answer_timeout` or `answer_failed`.
+   */
+  askUser(question: UserQuestion): Promise<readonly UserAnswer[]>;
+}
+
 /** A skill made canonical. */
 export interface SkillTarget extends Target {
   readonly name: string;

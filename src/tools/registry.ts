@@ -28,6 +28,7 @@ export const TOOLS: Readonly<Record<string, () => Promise<Tool>>> = Object.freez
   "github.workflow.jobs.list": async () => (await import("./github/workflow_jobs_list.ts")).githubWorkflowJobsList,
   "github.check.runs.list": async () => (await import("./github/check_runs_list.ts")).githubCheckRunsList,
   "model.call": async () => (await import("./model/call.ts")).modelCall,
+  "AskUser": async () => (await import("./ask/ask_user.ts")).askUser,
   "Skill": async () => (await import("./skill/skill.ts")).skill,
   "TaskCreate": async () => (await import("./task/task_create.ts")).taskCreate,
   "TaskUpdate": async () => (await import("./task/task_update.ts")).taskUpdate,

@@ -48,6 +48,7 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
         sleep: () => Promise.resolve(),
         sha256: run.sha256,
         note: call.note,
+        askUser: () => Promise.reject(new Error("nobody in this test")),
         loadSkill: skill as never,
         listSkills: () => [],
         tasks: new Tasks(run.now).power.tasks,

@@ -22,6 +22,6 @@ export const taskList = defineTool({
   invoke(_artifact, { tasks }) {
     const all = tasks.list();
     const text = all.length === 0 ? "There are no tasks" : all.map(lineOf).join("\n");
-    return { ok: true, tasks: all.map(plain), text } as const;
+    return { ok: true, tasks: all.map(plain), trust: "trusted", text } as const;
   },
 });

@@ -58,14 +58,16 @@ const task = v.strictObject({
 
 const text = v.pipe(v.string(), v.description("The same for a model to read"));
 
+const trust = v.pipe(v.literal("trusted"), v.description("Nobody but the agent of this run wrote it"));
+
 /** A task that was found, made or changed. */
-export const taskResult = v.strictObject({ ok: v.literal(true), task, text });
+export const taskResult = v.strictObject({ ok: v.literal(true), task, trust, text });
 
 /** A task that was deleted. */
 export const deletedResult = v.strictObject({ ok: v.literal(true), deletedTaskId: taskId, text });
 
 /** Every task. */
-export const tasksResult = v.strictObject({ ok: v.literal(true), tasks: v.array(task), text });
+export const tasksResult = v.strictObject({ ok: v.literal(true), tasks: v.array(task), trust, text });
 
 /** Why nothing was made, changed or found. */
 export const refusedResult = v.strictObject({
@@ -76,7 +78,7 @@ export const refusedResult = v.strictObject({
 
 /** What a call about one task comes to. */
 export type TaskOutcome =
-  | { ok: true; task: OneTask; text: string }
+  | { ok: true; task: OneTask; trust: "trusted"; text: string }
   | { ok: false; code: TaskRefusal["code"]; text: string };
 
 type OneTask = v.InferInput<typeof task>;
@@ -108,7 +110,7 @@ export function assertSizes(tool: string, { subject, description, activeForm, me
 /** The result of a call about one task. */
 export function outcomeOf(found: Task | TaskRefusal, verb: string): TaskOutcome {
   if ("code" in found) return refused(found);
-  return { ok: true, task: plain(found), text: `${verb} ${lineOf(found)}` };
+  return { ok: true, task: plain(found), trust: "trusted", text: `${verb} ${lineOf(found)}` };
 }
 
 /** The result of a call that came to nothing. */

@@ -36,7 +36,12 @@ Deno.test("lineOf() keeps a task in its line, whatever its subject holds", () =>
 });
 
 Deno.test("outcomeOf() tells a task from a refusal", () => {
-  assert.deepEqual(outcomeOf(TASK, "Found"), { ok: true, task: { ...TASK }, text: "Found t1 [pending] x" });
+  assert.deepEqual(outcomeOf(TASK, "Found"), {
+    ok: true,
+    task: { ...TASK },
+    trust: "trusted",
+    text: "Found t1 [pending] x",
+  });
   const refusal = { code: "task_not_found", reason: "there is no task t9" } as const;
   const text = "Nothing was done: there is no task t9";
   assert.deepEqual(outcomeOf(refusal, "Found"), { ok: false, code: "task_not_found", text });
