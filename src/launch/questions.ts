@@ -6,7 +6,7 @@
  */
 import type { Redactor } from "../audit/redact.ts";
 import { AuditError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import type { Plan } from "../plan/plan.ts";
 import { after } from "./after.ts";
 import {
