@@ -80,7 +80,7 @@ Deno.test({
       agent: "",
     }, async (project) => {
       await project.run();
-      const args = `call AskUser '{"question":"Which?"}'`;
+      const args = `call --policy agent.policy.jsonc AskUser '{"question":"Which?"}'`;
       const { code, screen } = await onTerminal(project, ["y\n", "this\n"], args);
       assert.equal(code, 0, screen);
       assert.match(screen, /Allow this one call\?[^]*y\n[^]*The agent asks by AskUser[^]*"text": ?"this"/);
@@ -96,6 +96,6 @@ Deno.test("nobody is asked without a terminal, nor where a run prints JSON: no a
     assert.deepEqual(records[0]?.user_questions, { mode: "headless" });
     const [error] = records.filter(({ type }) => type === "tool_error");
     assert.deepEqual([error?.code, error?.retryable, error?.asked_via], ["no_human", false, "headless"]);
-    const call = await project.run({ args: ["call", "AskUser", '{"question":"x"}', "--json"] });
+    const call = await project.run({ args: ["call", "--policy", "agent.policy.jsonc", "AskUser", '{"question":"x"}'] });
     assert.equal(JSON.parse(call.stdout).code, "no_human");
   }));
