@@ -57,15 +57,18 @@ export {
 export type {
   Budgets,
   ExpectedDenial,
+  ExpectedEvents,
   GateRule,
   Isolation,
   NetworkPlan,
   Places,
   Plan,
+  PlannedPackage,
   PlannedTool,
   PortablePath,
   ReadRoot,
   RepositoryGrant,
+  SessionPlan,
   UnsafeGrant,
   WriteRoot,
 } from "./src/plan/plan.ts";
@@ -74,6 +77,7 @@ export { hostFlags } from "./src/plan/flags.ts";
 export { permissionSet } from "./src/plan/permission_set.ts";
 export { type Explained, explainJson, explainPlan, type Explanation, type PositionOf } from "./src/report/explain.ts";
 export { type FinishedRun, type NamedRun, runPolicy, type RunPolicyOptions } from "./src/launch/run_policy.ts";
+export type { RunInputs } from "./src/launch/execute.ts";
 export type { SeenDenial, Verdict as RunVerdict } from "./src/launch/verdict.ts";
 export { type CallOptions, type CallReport, type CallResult, callTool } from "./src/launch/call_tool.ts";
 export { assertLocked, type Lock, type Lockable, writeLock } from "./src/policy/lock.ts";

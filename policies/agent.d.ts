@@ -24,7 +24,7 @@ interface ToolCallError extends Error {
   readonly tool: string;
 }
 
-/** A store of plain data for the length of the run. */
+/** A store of plain data for the length of the run; with the policy's `session`, from one run that ended well to the next. */
 interface AgentState {
   /** The value under a key, `null` where there is none. */
   get(key: string): Promise<Json>;
@@ -41,13 +41,13 @@ declare const context: JsonObject;
 
 declare const state: AgentState;
 
-/** Emits an event into the log. Events with a `kind` count for the policy's `expectEvents`. */
+/** Emits an event into the log. Events with a `kind` count for the policy's `expectEvents`; one that does not fit its schema ends the run. */
 declare function emit(event: Json): void;
 
 /** Puts a note into the log. */
 declare function auditNote(note: Json): void;
 
-/** What this run records and limits. */
+/** What this run records and limits: budgets, expected events, state, redaction. */
 declare function auditControls(): JsonObject;
 
 /** Gives every authority back: from now on each call is refused. Always `true`. */

@@ -32,7 +32,11 @@ export const EXIT_TABLE: readonly { readonly code: ExitCode; readonly meaning: s
   { code: 1, meaning: "the agent failed, or did nothing under --locked", next: "twokey replay <audit> --human" },
   { code: 3, meaning: "authority was gained", next: "twokey policy explain" },
   { code: 64, meaning: "usage: an unknown command, flag or value", next: "twokey <command> --help" },
-  { code: 65, meaning: "a policy, fixture, lock or log was read and is wrong", next: "twokey policy validate" },
+  {
+    code: 65,
+    meaning: "a policy, fixture, lock, log or recording was read and is wrong, or a rerun diverged",
+    next: "twokey policy validate",
+  },
   { code: 66, meaning: "an input cannot be read at all", next: "twokey doctor --project ." },
   { code: 70, meaning: "ended: deadline, memory, budget or an internal fault", next: "twokey replay <audit> --human" },
   { code: 73, meaning: "something cannot be created", next: "twokey init --list" },

@@ -13,6 +13,9 @@ import type { ToolManifest } from "../src/tool/manifest.ts";
 /** What each record says. Complete by its type: a new record type does not compile without its line. */
 const RECORDS: Readonly<Record<RecordType, string>> = {
   run_start: "first: digests of policy, plan, modules and tools; flags, isolation, clock, seed",
+  session_load: "the state of the run before was read, or there is none yet",
+  session_save: "the state is about to be kept, was kept, or is kept as it was because the run did not end well",
+  product_reset: "what `reset` did with a session",
   fs_read_source_manifest: "every file below the read roots, and why one is not readable",
   tool_call: "a call that the gate allowed, before its effect starts",
   tool_result: "its result, as the tool's definition says to keep it",
@@ -26,13 +29,13 @@ const RECORDS: Readonly<Record<RecordType, string>> = {
   tool_invalid_args: "arguments that do not fit the tool's schema",
   budget_exceeded: "which budget, its limit, what was attempted",
   event: "what the agent emitted",
-  schema_validation: "whether an event that the policy expects came often enough",
+  schema_validation: "whether an event fits its schema, and whether those the policy expects came often enough",
   state_get: "the agent read its state",
   state_set: "the agent changed its state",
   state_delete: "the agent removed a key",
   state_list: "the agent listed its keys",
   state_reset: "the agent cleared its state",
-  state_snapshot: "reserved",
+  state_snapshot: "the state that the agent started or ended with, redacted",
   audit_note: "a note of the agent's own",
   audit_controls: "what the agent was told about its controls",
   revocation: "the agent closed its way to the host",
@@ -49,8 +52,9 @@ const RECORDS: Readonly<Record<RecordType, string>> = {
   process_egress: "what a confined program connected to, or was refused",
   worker_host_call: "a call crossed from a worker to the host",
   authority_check: "what the host attested before the agent started",
+  rerun_divergence: "a rerun did something else than its recording: what was expected, what came",
   unsupported_control: "reserved",
-  run_artifact_manifest: "reserved",
+  run_artifact_manifest: "last but one: the files that the run wrote, with their digests, and under which plan",
   run_end: "last, exactly once: why the run ended",
 };
 

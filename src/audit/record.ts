@@ -38,11 +38,15 @@ export const HOST_RECORD_TYPES = [
   "process_output_budget",
   "worker_host_call",
   "authority_check",
+  "rerun_divergence",
 ] as const;
 
 /** Types that only the launcher writes. */
 export const LAUNCHER_RECORD_TYPES = [
   "run_start",
+  "session_load",
+  "session_save",
+  "product_reset",
   "unsupported_control",
   "run_artifact_manifest",
   "process_egress",

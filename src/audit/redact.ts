@@ -17,7 +17,7 @@ export const DROPPED = "[dropped]";
 export const MIN_SECRET_BYTES = 8;
 
 /** Field names whose values are secrets in any tool, without `_` and `-`, in lower case. */
-const SECRET_FIELDS = [
+export const SECRET_FIELDS: readonly string[] = [
   "secret",
   "secrets",
   "token",
@@ -57,6 +57,11 @@ export interface Redactor {
   redact(value: Json): Json;
   /** Replaces every known secret in a text. */
   scrub(text: string): string;
+  /**
+   * Replaces every known secret inside texts, keys and numbers, and leaves fields alone whatever they are called. Returns
+   * `value` itself where nothing had to be replaced.
+   */
+  scrubValue(value: Json): Json;
   /** Starts the scrubbing of a text that arrives in pieces. */
   stream(): ScrubStream;
 }
@@ -98,8 +103,10 @@ export function makeRedactor({ fields, secrets }: RedactorOptions): Redactor {
   const scrub = (text: string): string =>
     patterns.length === 0 ? text : render(text, spansOf(text, patterns), { from: 0, to: text.length });
   const walk: Walk = { isSecret: makeFieldTest(names), scrub };
+  const byValue: Walk = { isSecret: () => false, scrub, hasNumbers: true };
   return Object.freeze({
     scrub,
+    scrubValue: (value: Json): Json => patterns.length === 0 ? value : redactValue(value, byValue, 0),
     redact: (value: Json): Json => redactValue(value, walk, 0),
     stream: (): ScrubStream => new Scrubber(patterns),
   });
@@ -127,10 +134,16 @@ function makeFieldTest(names: ReadonlySet<string>): (key: string) => boolean {
 interface Walk {
   isSecret(key: string): boolean;
   scrub(text: string): string;
+  /** Whether a number may be a secret: one that is made of digits alone. */
+  readonly hasNumbers?: true;
 }
 
 function redactValue(value: Json, walk: Walk, depth: number): Json {
   if (typeof value === "string") return walk.scrub(value);
+  if (typeof value === "number" && walk.hasNumbers === true) {
+    const text = String(value);
+    return walk.scrub(text) === text ? value : REDACTED;
+  }
   if (typeof value !== "object" || value === null) return value;
   if (depth > MAX_DEPTH) return REDACTED;
   if (isArray(value)) {

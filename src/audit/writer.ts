@@ -14,7 +14,7 @@ export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 export const MAX_BODY_DEPTH = 128;
 
 /** What a run id may be: it names a folder and stands unescaped in every line. */
-export const RUN_ID_REGEXP = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+export const RUN_ID_REGEXP = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
 /** What the writer is given, so that it needs no clock and no hash of its own. */
 export interface AuditWriterOptions {
@@ -64,7 +64,7 @@ export class AuditWriter {
    */
   static create(path: string, options: AuditWriterOptions): AuditWriter {
     if (!RUN_ID_REGEXP.test(options.runId)) {
-      throw new AuditError("audit_run_id", "Cannot create the audit log: a run id is letters, digits, `-` and `_`");
+      throw new AuditError("audit_run_id", "Cannot create the audit log: a run id is letters, digits and . _ : -");
     }
     try {
       // Append mode: even where something else moves the end of the file, a write never lands on an earlier record.

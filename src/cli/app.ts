@@ -65,6 +65,18 @@ const COMMANDS: Readonly<Record<string, { readonly brief: string; load(): Promis
     brief: "List the runs of a project",
     load: async () => (await import("./history.ts")).historyCommand,
   },
+  reset: {
+    brief: "Start a session anew, or put the one before back",
+    load: async () => (await import("./reset.ts")).resetCommand,
+  },
+  bundle: {
+    brief: "Bundle the evidence of a run",
+    load: async () => (await import("./bundle.ts")).bundleCommand,
+  },
+  bundleVerify: {
+    brief: "Check a bundle of evidence",
+    load: async () => (await import("./bundle_verify.ts")).bundleVerifyCommand,
+  },
   hash: {
     brief: "Digest files as policies and locks do",
     load: async () => (await import("./hash.ts")).hashCommand,
@@ -129,7 +141,7 @@ async function defaultWords(): Promise<readonly string[]> {
 async function routesFor(word: string | undefined): Promise<RouteMap<Context>> {
   const routes: Record<string, Route> = {};
   for (const [name, { brief, load }] of Object.entries(COMMANDS)) {
-    routes[name] = name === word ? await load() : placeholder(brief);
+    routes[name] = name === word || kebab(name) === word ? await load() : placeholder(brief);
   }
   return buildRouteMap<string, Context>({
     routes,
@@ -138,6 +150,11 @@ async function routesFor(word: string | undefined): Promise<RouteMap<Context>> {
       fullDescription: DESCRIPTION,
     },
   });
+}
+
+/** How a command of two words is typed: `bundle-verify`. */
+function kebab(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** Stands for a command that was not asked for: the help and the suggestions need its name alone. */

@@ -58,6 +58,12 @@ export const RUN_FLAGS = {
   approvalMaxAgeMs: count("Age in milliseconds at which an unused approval is stale", "ms"),
   maxToolArgBytes: count("UTF-8 bytes of one call's arguments, at most", "bytes"),
   maxToolResultBytes: count("UTF-8 bytes of one call's result, at most", "bytes"),
+  maxEvents: count("Events of the run, at most", "n"),
+  maxEventBytes: count("UTF-8 bytes of all events together, at most", "bytes"),
+  maxStateBytes: count("UTF-8 bytes of the agent's state, at most", "bytes"),
+  expectEvent: many("Events that the run must emit and the JSON Schema of each: <kind>=<file>", "kind=file"),
+  redactField: many("Field name whose values never reach the log", "name"),
+  sessionFile: one("File that keeps the agent's state between runs", "file"),
   toolTimeoutMs: count("Deadline of one call in milliseconds", "ms"),
   worker: { kind: "boolean", brief: "The same as --isolation=worker", default: false, withNegated: false },
   isolation: {

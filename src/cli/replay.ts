@@ -1,5 +1,6 @@
 /**
- * `twokey replay`: a run in numbers, from its log alone, or what differs between two runs. Never runs anything.
+ * `twokey replay`: a run in numbers, from its log alone, or what differs between two runs; with `--rerun` the agent
+ * again, against what was recorded.
  *
  * @module
  */
@@ -13,7 +14,9 @@ interface Flags {
   readonly json: boolean;
   readonly human: boolean;
   readonly diff: boolean;
+  readonly rerun: boolean;
   readonly head?: string;
+  readonly runsDir?: string;
 }
 
 async function replay(flags: Flags, first: string, second?: string): Promise<ExitCode> {
@@ -21,6 +24,10 @@ async function replay(flags: Flags, first: string, second?: string): Promise<Exi
     throw new UsageError("usage_conflict", "Cannot use --human with --json: name one of them");
   }
   const json = flags.json || (!flags.human && !Deno.stdout.isTerminal());
+  if (flags.rerun) return await runAgain(flags, { json, first, second });
+  if (flags.runsDir !== undefined) {
+    throw new UsageError("usage_conflict", "Cannot use --runs-dir without --rerun: nothing else is run");
+  }
   return flags.diff ? await compare(flags, { json, first, second }) : await sumUp(flags, { json, first, second });
 }
 
@@ -29,6 +36,13 @@ interface Wanted {
   readonly json: boolean;
   readonly first: string;
   readonly second: string | undefined;
+}
+
+async function runAgain({ diff, head, runsDir }: Flags, { json, first, second }: Wanted): Promise<ExitCode> {
+  if (diff) throw new UsageError("usage_conflict", "Cannot use --rerun with --diff: name one of them");
+  if (second !== undefined) throw new UsageError("usage_two_logs", "Cannot run two logs again at once: name one");
+  const { rerun } = await import("./rerun.ts");
+  return await rerun({ word: first, json, head, runsDir });
 }
 
 async function sumUp({ head }: Flags, { json, first, second }: Wanted): Promise<ExitCode> {
@@ -69,17 +83,21 @@ export const replayCommand = buildCommand<Flags, [string, string?], Context>({
   docs: {
     brief: "Sum up a run from its log, or compare two",
     fullDescription: [
-      "Sums up a run from its log: calls, denials, budgets, files, where answers came from. Reads only; runs nothing.",
+      "Sums up a run from its log: calls, denials, budgets, files, where answers came from. Reads only.",
       "A log is named by its file, its folder, or the id of a run of this project. Prints text on a terminal and one JSON",
       "line elsewhere, unless --human or --json says which.",
       "",
       "With --diff, compares two logs: changed numbers, and calls and events that were changed, added or removed.",
       "A difference is no failure. A log that is not as it was written is exit 65; what stands before the damage is counted.",
       "",
+      "With --rerun, runs the agent again against what `run --record` kept, with a host that is granted nothing, and names",
+      "the first step that differs: exit 65, as for a recording or an agent that has changed. Without a recording: exit 66.",
+      "",
       "EXAMPLES",
       "  twokey replay .twokey/runs/<run>/audit.jsonl --human",
       "  twokey replay <run> --head <hash that the run printed>",
       "  twokey replay --diff <run> <run>",
+      "  twokey replay --rerun <run>",
     ].join("\n"),
   },
   parameters: {
@@ -87,11 +105,19 @@ export const replayCommand = buildCommand<Flags, [string, string?], Context>({
       ...JSON_FLAG,
       human: { kind: "boolean", brief: "Print text", default: false, withNegated: false },
       diff: { kind: "boolean", brief: "Compare two logs", default: false, withNegated: false },
+      rerun: { kind: "boolean", brief: "Run the agent again, as it was recorded", default: false, withNegated: false },
       head: {
         kind: "parsed",
         parse: String,
         brief: "The head that the run printed: its hash proves the log",
         placeholder: "hash",
+        optional: true,
+      },
+      runsDir: {
+        kind: "parsed",
+        parse: String,
+        brief: "With --rerun, folder for its own log; default .twokey/runs in the project",
+        placeholder: "folder",
         optional: true,
       },
     },

@@ -180,6 +180,7 @@ function faultsOf(result: JsonObject): string[] {
     ...(thrown === null ? [] : [`the agent threw ${textField(agent, "name") ?? "Error"}: ${thrown}`]),
     ...[textField(control, "message")].filter((text) => text !== null),
     ...missing,
+    ...textsOf(own(result, "unmet_events")),
     ...(own(result, "did_nothing") === true ? ["no call succeeded and no event was emitted"] : []),
   ];
 }
@@ -209,6 +210,10 @@ function shown(path: string, compiled: CompiledPolicy | undefined): string;
 function shown(path: string | null, compiled: CompiledPolicy | undefined): string | null;
 function shown(path: string | null, compiled: CompiledPolicy | undefined): string | null {
   return path === null ? null : withoutProject(path, compiled?.places.project ?? null);
+}
+
+function textsOf(value: Json): readonly string[] {
+  return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
 }
 
 function listOf(value: Json): readonly JsonObject[] {

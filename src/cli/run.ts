@@ -4,9 +4,14 @@
  * @module
  */
 import { buildCommand } from "@stricli/core";
+import type { RecordBody } from "../audit/record.ts";
 import { AuthorityError, DataError, EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
+import type { RunInputs } from "../launch/execute.ts";
+import { parseRunInput } from "../launch/run_input.ts";
 import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
+import { RECORDING_FILE } from "../audit/recording.ts";
+import { parentOf } from "../authority/path.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import { findProject, type LoadedPolicy } from "../policy/load.ts";
 import { escapeText, shellWord } from "../report/escape.ts";
@@ -22,15 +27,28 @@ interface Flags extends RunFlags {
   readonly locked: boolean;
   readonly failOnDenial: boolean;
   readonly live: boolean;
+  readonly record: boolean;
   readonly base?: string;
+  readonly runId?: string;
+  readonly contextJson?: string;
+  readonly stateJson?: string;
+}
+
+/** Records of a run that its end is told with. */
+interface Seen {
+  /** The last that became of the session. */
+  saved: RecordBody | undefined;
+  /** What was not as the policy expects of events; one ends the run, so there are as many as it expects kinds. */
+  readonly misfits: RecordBody[];
 }
 
 async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
   const progress = new Progress({ quiet: flags.json });
   try {
-    const run = await runNamed(flags, agent, progress);
+    const seen: Seen = { saved: undefined, misfits: [] };
+    const run = await runNamed(flags, agent, { progress, seen });
     progress.end();
-    await report(flags, run);
+    await report(flags, run, seen);
     return run.verdict.exit;
   } catch (error) {
     if (!(error instanceof DeclinedError)) throw error;
@@ -39,12 +57,18 @@ async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
   }
 }
 
-async function runNamed(flags: Flags, agent: string | undefined, progress: Progress): Promise<FinishedRun> {
+async function runNamed(
+  flags: Flags,
+  agent: string | undefined,
+  { progress, seen }: { readonly progress: Progress; readonly seen: Seen },
+): Promise<FinishedRun> {
   let isLoading = false;
   let project: string | undefined;
   return await runPolicy(() => nameRun(flags, agent), {
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     failOnDenial: flags.failOnDenial,
+    inputs: inputsOf(flags),
+    record: flags.record,
     ...await approvalsOf(flags, { progress, mayPrompt: !flags.json, project: () => project }),
     onProgress: (line) => err(`${line}\n`),
     onPrepared: async (prepared, locked) => {
@@ -63,10 +87,21 @@ async function runNamed(flags: Flags, agent: string | undefined, progress: Progr
       // Loaded while the launcher has nothing to do but to wait for the agent.
       if (!isLoading) loadReporting();
       isLoading = true;
+      if (body.type === "session_save") seen.saved = body;
+      if (body.type === "schema_validation" && body.status === "fail") seen.misfits.push(body);
       progress.saw(body);
     },
     onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
   });
+}
+
+/** What the command line hands to the agent, and what it calls the run. */
+function inputsOf({ runId, contextJson, stateJson }: Flags): RunInputs {
+  return {
+    ...(runId === undefined ? {} : { runId }),
+    ...(contextJson === undefined ? {} : { context: parseRunInput(contextJson, "--context-json") }),
+    ...(stateJson === undefined ? {} : { state: parseRunInput(stateJson, "--state-json") }),
+  };
 }
 
 /** The policy that the command line names, and whether its lock holds. */
@@ -152,11 +187,20 @@ function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
 
 /** Loads what a report is made with. */
 function loadReporting() {
-  return Promise.all([import("../replay/replay.ts"), import("../report/summary.ts"), import("../gate/suggest.ts")]);
+  return Promise.all([
+    import("../replay/replay.ts"),
+    import("../report/summary.ts"),
+    import("../gate/suggest.ts"),
+    import("../report/expectation.ts"),
+  ]);
 }
 
-async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }: FinishedRun): Promise<void> {
-  const [{ replayAudit }, { summaryLines }, { suggest }] = await loadReporting();
+async function report(
+  flags: Flags,
+  { prepared, end, runId, auditPath, verdict }: FinishedRun,
+  { saved, misfits }: Seen,
+): Promise<void> {
+  const [{ replayAudit }, { summaryLines }, { suggest }, { expectationText }] = await loadReporting();
   const summary = await replayAudit(auditPath, { head: end.head });
   if (flags.json) {
     const { status, reason, error, head, inFlight, control } = end;
@@ -168,11 +212,14 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
       error,
       control,
       audit: auditPath,
+      ...(flags.record ? { recording: recordingBeside(auditPath) } : {}),
       head,
       in_flight: inFlight,
+      ...(saved === undefined ? {} : { session: { status: saved.status, turn_id: saved.turn_id, path: saved.path } }),
       unexpected_denials: verdict.unexpected,
       missing_denials: verdict.missing.map(({ tool, code }) => ({ tool, code })),
       did_nothing: verdict.didNothing,
+      unmet_events: misfits.map((record) => expectationText(record)),
       summary,
     });
     return;
@@ -197,7 +244,20 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
         ? suggest({ tool, code: reason, rule, target }, plan, { places, toolNames: Object.keys(MANIFESTS) })
         : null,
   });
+  if (flags.record) {
+    const recording = escapeText(relativePath(recordingBeside(auditPath)));
+    lines.push(
+      `recorded  ${recording}`,
+      style.dim(`again     twokey replay --rerun ${shellWord(relativePath(auditPath))}`),
+    );
+  }
   out(`${lines.join("\n")}\n`);
+  for (const record of misfits) out(`${style.bad("expected")}  ${expectationText(record)}\n`);
+  if (saved !== undefined) {
+    const { status, turn_id, path } = saved;
+    const what = status === "saved" ? "saved" : status === "failed" ? "not saved, kept as it was" : "kept as it was";
+    out(`session   ${what}, turn ${turn_id}: ${escapeText(String(path))}\n`);
+  }
   for (const { tool, code } of verdict.missing) {
     out(
       `${style.bad("missing")}   the policy expects a denial of ${escapeText(tool)}${
@@ -217,6 +277,10 @@ async function report(flags: Flags, { prepared, end, runId, auditPath, verdict }
   if (end.control !== undefined) out(`${style.bad("control")}   ${escapeText(end.control.message)}\n`);
 }
 
+function recordingBeside(auditPath: string): string {
+  return `${parentOf(auditPath)}/${RECORDING_FILE}`;
+}
+
 /** A path as a shell in this folder would name it: relative where it lies below, absolute elsewhere. */
 function relativePath(path: string): string {
   const here = `${Deno.cwd()}/`;
@@ -233,6 +297,7 @@ export const runCommand = buildCommand<Flags, [string?], Context>({
       "",
       "EXAMPLES",
       "  twokey run",
+      "  twokey run --record",
       "  twokey run --policy policies/demo/agent.policy.jsonc",
       "  twokey run agent.ts --tool=listFiles --tool=readFile --fs-read=docs",
     ].join("\n"),
@@ -253,12 +318,39 @@ export const runCommand = buildCommand<Flags, [string?], Context>({
         default: false,
         withNegated: false,
       },
+      runId: {
+        kind: "parsed",
+        parse: String,
+        brief: "Name of the run and its folder: letters, digits and . _ : -",
+        placeholder: "id",
+        optional: true,
+      },
+      contextJson: {
+        kind: "parsed",
+        parse: String,
+        brief: "JSON object that the agent sees as context, in place of the policy's",
+        placeholder: "json",
+        optional: true,
+      },
+      stateJson: {
+        kind: "parsed",
+        parse: String,
+        brief: "JSON object that the agent's state starts with where no session holds one",
+        placeholder: "json",
+        optional: true,
+      },
       base: {
         kind: "parsed",
         parse: String,
         brief: "Git revision whose policy is the ceiling: exit 3 where this one grants more",
         placeholder: "revision",
         optional: true,
+      },
+      record: {
+        kind: "boolean",
+        brief: "Keep what the agent asks and receives beside the log, for `twokey replay --rerun`",
+        default: false,
+        withNegated: false,
       },
       live: {
         kind: "boolean",

@@ -3,14 +3,12 @@
  *
  * @module
  */
+import { RUN_ID_REGEXP } from "../audit/writer.ts";
 import { InputError } from "../errors.ts";
 import { findProject } from "../policy/load.ts";
 import { placesOf } from "../policy/places.ts";
 import { AUDIT_FILE } from "../replay/history.ts";
 import { escapeText } from "../report/escape.ts";
-
-/** A run's id, as the launcher makes it, or a folder of that form: no separator and no way up. */
-const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9-]{0,127}$/;
 
 /**
  * The path of a log.
@@ -29,7 +27,7 @@ export async function findLog(word: string): Promise<string> {
   if (info !== undefined) {
     throw new InputError("audit_unreadable", `Cannot read the audit log: "${escapeText(word)}" is not a regular file`);
   }
-  if (RUN_ID.test(word)) {
+  if (RUN_ID_REGEXP.test(word)) {
     for (const folder of await runFolders(Deno.cwd())) {
       const path = `${folder}/${word}/${AUDIT_FILE}`;
       if ((await statOrUndefined(path))?.isFile) return path;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { utf8Length } from "../json.ts";
+import { type JsonObject, utf8Length } from "../json.ts";
 
 /** A store of JSON texts by key, bounded in UTF-8 bytes of keys and values together. */
 export class AgentState {
@@ -11,8 +11,16 @@ export class AgentState {
   readonly #maxBytes: number;
   #bytes = 0;
 
-  constructor(maxBytes: number) {
+  /** @param initial What is in it at first; it has to fit. */
+  constructor(maxBytes: number, initial: JsonObject = {}) {
     this.#maxBytes = maxBytes;
+    for (const [key, value] of Object.entries(initial)) this.set(key, JSON.stringify(value));
+  }
+
+  /** JSON text of an object that holds everything. */
+  get text(): string {
+    const members = [...this.#texts].map(([key, text]) => `${JSON.stringify(key)}:${text}`);
+    return `{${members.join(",")}}`;
   }
 
   /** Bytes in use. */

@@ -2,6 +2,8 @@
  * The one path of every call: registry, copy in, prepare, gate, record, invoke, copy out, record. Agent code, a model
  * loop, MCP and the command line all end here.
  *
+ * Long on purpose: there is one path, and it is read in one place.
+ *
  * @module
  */
 import * as v from "valibot";
@@ -21,6 +23,7 @@ import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { budget, classify, denied, Ended, failed, invalid, type Outcome } from "./ended.ts";
 import { LazyAbort } from "./lazy_abort.ts";
+import type { AnswerRecorded, RecordedCall } from "./recorded_call.ts";
 
 /** What a call wants, as it came over the boundary. */
 export interface CallInput {
@@ -43,6 +46,10 @@ export interface CallHost {
   resolver(tool: Tool): FullResolve;
   powers(tool: Tool, call: CallContext): FullPowers;
   decide(request: { readonly tool: string; readonly requirements: readonly Requirement[] }): Decision;
+  /** What answers in place of the tools; absent but where a run is run again. */
+  recorded?: AnswerRecorded;
+  /** Takes an outcome just before its record is made; returns further fields of that record. */
+  settled?(callId: string, outcome: Outcome): JsonObject;
   /** What the log keeps of a tool's arguments and results, where the plan says otherwise than the tool. */
   auditOf?(tool: Tool): Tool["audit"];
   /** What every record of a tool's calls says of the host's side of it: how it authenticates itself. */
@@ -84,7 +91,7 @@ export async function call(host: CallHost, callId: string, input: CallInput): Pr
   } catch (error) {
     if (!(error instanceof Ended)) throw error;
     const { type, ...fields } = error.body;
-    host.record({ type, ...ids, ...fields });
+    host.record({ type, ...ids, ...fields, ...host.settled?.(callId, error.outcome) });
     return error.outcome;
   }
 }
@@ -95,6 +102,9 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const timeoutMs = host.timeoutMs(name);
   if (timeoutMs === undefined) throw denied(name, "tool_not_granted", { reason: "tool_not_granted", rule: "/tools" });
   const args = copyArgs(host, input);
+  if (host.recorded !== undefined) {
+    return await answerRecorded(host, host.recorded, { callId, tool: name, args, bytes: input.bytes });
+  }
 
   const loaded = host.tool(name);
   const tool = loaded instanceof Promise ? await loaded : loaded;
@@ -149,13 +159,38 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
 
   const value = await invoke({ host, tool, prepared, context, clock, controller, timeoutMs, notes, late });
   const text = copyOut(tool, value);
+  return await giveResult(host, {
+    callId,
+    name,
+    text,
+    value: value as Json,
+    mode: auditOf(host, tool).result,
+    started,
+    notes,
+  });
+}
+
+/** Counts a result, records it and hands it out. */
+async function giveResult(
+  host: CallHost,
+  { callId, name, text, value, mode, started, notes }: {
+    readonly callId: string;
+    readonly name: string;
+    readonly text: string;
+    readonly value: Json;
+    readonly mode: AuditMode;
+    /** When the call began, in milliseconds since the Unix epoch. */
+    readonly started: number;
+    readonly notes: JsonObject;
+  },
+): Promise<string> {
   const bytes = utf8Length(text);
   const over = overResult(host, bytes);
   if (over !== undefined) {
     throw budget(name, over.name, over.limit, bytes, notes);
   }
   host.totals.resultBytes += bytes;
-  const shownResult = host.audit(value as Json, auditOf(host, tool).result, { bytes, printed: text });
+  const shownResult = host.audit(value, mode, { bytes, printed: text });
   host.record({
     type: "tool_result",
     call_id: callId,
@@ -164,8 +199,22 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     result_bytes: bytes,
     duration_ms: host.now() - started,
     ...notes,
+    ...host.settled?.(callId, { kind: "result", text }),
   });
   return text;
+}
+
+/** A call of a run that is run again: the recording is the only thing that can answer. */
+async function answerRecorded(host: CallHost, recorded: AnswerRecorded, call: RecordedCall): Promise<string> {
+  const started = host.now();
+  const found = recorded(call);
+  // Never answered then, never answered now: it keeps its slot until the end, as it did.
+  if (found === undefined) return await new Promise<never>(() => {});
+  const { outcome, body, mode } = found;
+  if (outcome.kind !== "result") throw new Ended(outcome, body);
+  const { callId, tool: name } = call;
+  const { text } = outcome;
+  return await giveResult(host, { callId, name, text, value: JSON.parse(text) as Json, mode, started, notes: {} });
 }
 
 /** A call that is prepared. */

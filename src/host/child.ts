@@ -27,6 +27,8 @@ export interface ChildOptions {
   readonly cwd: string;
   /** Whether a confinement ends with what was started, and everything in it: then it is killed at once. */
   readonly confined: boolean;
+  /** Whether what is run begins a session of its own; else it is started in one, which costs a copy of this process. */
+  readonly ownSession: boolean;
   /** Aborted when the program must end. */
   readonly signal: AbortSignal;
   readonly stdout: Output;
@@ -62,7 +64,7 @@ export async function runChild(options: ChildOptions): Promise<ChildEnd> {
   }
 }
 
-function start({ command, run, args, env, cwd }: ChildOptions): Deno.ChildProcess {
+function start({ command, run, args, env, cwd, ownSession }: ChildOptions): Deno.ChildProcess {
   try {
     return new Deno.Command(run, {
       args: [...args],
@@ -73,7 +75,7 @@ function start({ command, run, args, env, cwd }: ChildOptions): Deno.ChildProces
       stdout: "piped",
       stderr: "piped",
       // a session of its own: no terminal, and a group that can be ended as one
-      detached: true,
+      detached: !ownSession,
     }).spawn();
   } catch (cause) {
     const kind = cause instanceof Error ? cause.name : "unknown";

@@ -19,6 +19,7 @@ export interface Head {
   readonly status?: unknown;
   readonly error?: unknown;
   readonly bytes?: unknown;
+  readonly ms?: unknown;
 }
 
 /** Parses a head; `undefined` if it is no JSON object of plain data. */

@@ -25,10 +25,12 @@ import type { CallHost } from "./call.ts";
 import type { RunContext } from "./context.ts";
 import { type Credentials, readCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
+import type { EventCheck } from "./event_check.ts";
 import { auditOf, modelNote } from "./model_records.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
-import { Session, type SessionEnd } from "./session.ts";
+import { Session } from "./session.ts";
+import type { SessionEnd } from "./transcript.ts";
 
 /** A host that has opened its pipes and read its first line. */
 interface Started {
@@ -51,8 +53,16 @@ interface Init {
   readonly seed: string;
   readonly canary: string;
   readonly dryRun: boolean;
+  /** What the state starts with. */
+  readonly state: JsonObject;
+  /** The session that keeps it; absent where it ends with the run. */
+  readonly session?: { readonly turnId: number };
   /** How programs are started; absent where the plan names none. */
   readonly programs?: ProgramSetup;
+  /** Notes down what the agent asks and receives. */
+  readonly record?: true;
+  /** Answers from a recording of so many bytes, which the launcher sends when it is asked to, and acts on nothing. */
+  readonly rerun?: { readonly bytes: number };
 }
 
 /** The parts that hold the two keys. The shipped host is made of {@linkcode SHIPPED}. */
@@ -155,15 +165,32 @@ async function serve(
     ipv4: () => parts.network?.ipv4Canary(),
   });
   for (const body of parts.source?.manifestRecords() ?? []) channel.send(body);
-  channel.send({ type: "authority_check", ...attestation });
+  const ownControls = controlsOf(init);
+  const order = init.record === undefined && init.rerun === undefined
+    ? undefined
+    : await (await import("./order.ts")).makeOrder(init, {
+      tools: hostParts.tools,
+      channel,
+      redactor,
+      sha256: hash.digest,
+      controls: ownControls,
+    });
+  channel.send({ type: "authority_check", ...attestation, ...order?.fields });
 
   const over = Promise.withResolvers<SessionEnd>();
-  const host = makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts), dryRun: init.dryRun });
-  const controls = controlsOf(plan);
+  const host = {
+    ...makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts), dryRun: init.dryRun }),
+    ...order?.calls,
+  };
+  const controls = order?.controls ?? ownControls;
   const session = new Session({
     plan,
     host,
     controls,
+    state: init.state,
+    keepsState: init.session !== undefined,
+    eventChecks: await eventChecks(plan),
+    transcript: order?.transcript,
     record: (body) => channel.send(body),
     end: over.resolve,
     fault: over.reject,
@@ -183,10 +210,12 @@ async function serve(
     controls: JSON.stringify(controls),
     now: init.clock,
     seed: init.seed,
+    ordered: order !== undefined,
   };
   await isolate.start(start, init.code);
   isolate.serve(session).catch(over.reject);
   const end = await over.promise;
+  if (init.session !== undefined && end.status === "ok") channel.hand("state", session.stateText);
   channel.control("end", end as unknown as JsonObject);
   Deno.exit(EXIT.ok);
 }
@@ -321,13 +350,37 @@ async function makeIsolate(
   }
 }
 
+/** Loads the checker of events where a schema needs one: most runs do not pay for it. */
+async function eventChecks(plan: Plan): Promise<ReadonlyMap<string, EventCheck>> {
+  if (Object.values(plan.expectEvents).every(({ schema }) => schema === undefined)) return new Map();
+  const { loadEventChecks } = await import("./event_check.ts");
+  return await loadEventChecks(plan);
+}
+
 /** What an agent may know of its own bounds: no path, no host. */
-function controlsOf({ isolation, budgets, tools }: Plan): JsonObject {
+function controlsOf({ plan, session }: Init): JsonObject {
+  const { isolation, budgets, tools, expectEvents, redact } = plan;
+  const expected = Object.entries(expectEvents).map(([kind, { min, max, schema }]): [string, JsonObject] => [
+    kind,
+    { min, max: max ?? null, schema: schema !== undefined },
+  ]);
   return {
     isolation,
     tools: Object.keys(tools),
     budgets: { ...budgets },
     registry: "explicit",
     ambient_authority: "denied_by_default",
+    events: {
+      expected: Object.fromEntries(expected),
+      max_events: budgets.events,
+      max_event_bytes: budgets.eventBytes,
+    },
+    state: {
+      mode: session === undefined ? "run" : "session",
+      turn_id: session?.turnId ?? null,
+      max_state_bytes: budgets.stateBytes,
+    },
+    redaction: { fields: [...redact], known_secrets: "enforced" },
+    revocation: "close",
   };
 }

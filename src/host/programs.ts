@@ -267,6 +267,7 @@ class Runner {
       env: isWrapped ? {} : { ...env, ...chosen },
       cwd,
       confined: setup.confined,
+      ownSession: start.ownSession,
       signal: call.signal,
       stdout,
       stderr,

@@ -16,7 +16,7 @@ const LINE_BYTES = 65_536;
 
 /** The two files of the channel. */
 export interface ChannelEnds {
-  /** Lines to the launcher: records, records that want an answer (`!` first), and control lines (`@` first). */
+  /** Lines to the launcher: records, records that want an answer (`!` first), the recording's (`%` first), control lines (`@`). */
   readonly records: { writeSync(bytes: Uint8Array): number };
   /** Lines from the launcher: one `a` for each record that is on disk, a `d` with JSON for each call that asked. */
   readonly answers: { readSync(bytes: Uint8Array): number | null; read(bytes: Uint8Array): Promise<number | null> };
@@ -89,6 +89,27 @@ export class RecordChannel {
   /** Sends a control line: not part of the log. */
   control(word: string, body: JsonObject): void {
     this.#write(`@${word} ${JSON.stringify(this.#redact(body))}\n`);
+  }
+
+  /** Hands over a text that is no part of the log, as it is: the state that a session keeps must come back unchanged. */
+  hand(word: string, text: string): void {
+    this.#write(`@${word} ${text}\n`);
+  }
+
+  /** Sends a line of the run's recording: it is written before any record that is sent after it. */
+  recording(line: string): void {
+    this.#write(`%${line}\n`);
+  }
+
+  /** Blocks until the launcher has sent so many bytes. @throws {AuditError} If the launcher is gone. */
+  readBytes(count: number): Uint8Array {
+    const bytes = new Uint8Array(count);
+    for (let at = 0; at < count;) {
+      const read = this.#ends.answers.readSync(bytes.subarray(at));
+      if (read === null) throw new AuditError("audit_launcher_gone", "Cannot go on: the launcher is gone");
+      at += read;
+    }
+    return bytes;
   }
 
   /** Blocks until the launcher has sent a line. @throws {AuditError} If the launcher is gone. */

@@ -4,34 +4,39 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import { isJsonObject, type JsonObject, utf8Length } from "../json.ts";
+import { DROPPED } from "../audit/redact.ts";
+import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
+import { AgentTimers } from "./agent_timers.ts";
 import { call, type CallHost } from "./call.ts";
 import type { Outcome } from "./ended.ts";
+import type { EventCheck } from "./event_check.ts";
+import { ExpectedEvents } from "./expected_events.ts";
+import { type Answer, answerLine } from "./outbox.ts";
+import { answerOf, type SessionEnd, type Transcript } from "./transcript.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
 const MAX_KEY = 1024;
-
-/** How a session ends. */
-export interface SessionEnd {
-  readonly status: "ok" | "error";
-  /** Reason slug; `done` when all is well. */
-  readonly reason: string;
-  /** What the agent threw, in its own words: untrusted. */
-  readonly error?: JsonObject;
-  /** JSON text of the module's `outcome` export. */
-  readonly value?: string;
-}
+/** Bytes of a state that the log still shows. */
+const MAX_SNAPSHOT_BYTES = 1_048_576;
 
 /** What a session needs. */
 export interface SessionOptions {
   readonly plan: Plan;
   readonly host: CallHost;
   readonly controls: JsonObject;
+  /** What the state starts with. */
+  readonly state?: JsonObject;
+  /** Whether the state is kept when the run is over: it is then recorded even where it is empty. */
+  readonly keepsState?: boolean;
+  /** What events of a kind must fit, by kind. */
+  readonly eventChecks?: ReadonlyMap<string, EventCheck>;
+  /** Keeps the order of a run that is recorded, or run again. */
+  readonly transcript?: Transcript | undefined;
   record(body: RecordBody): void;
   /** Called once, when nothing of the agent can follow. */
   end(end: SessionEnd): void;
@@ -45,6 +50,8 @@ export class Session {
   readonly #state: AgentState;
   readonly #waiting: (() => void)[] = [];
   #isolate: Isolate | undefined;
+  readonly #timers = new AgentTimers((error) => this.#fault(error));
+  #lastId = 0;
   #waitingBytes = 0;
   #running = 0;
   #calls = 0;
@@ -56,11 +63,26 @@ export class Session {
   /** A call waits for an approval that nobody gives now: what runs ends, nothing else begins. */
   #pending = false;
   #over = false;
-  readonly #kinds = new Map<string, number>();
+  readonly #expected: ExpectedEvents;
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#state = new AgentState(options.plan.budgets.stateBytes);
+    this.#expected = new ExpectedEvents({
+      expectEvents: options.plan.expectEvents,
+      checks: options.eventChecks ?? new Map(),
+      record: options.record,
+    });
+    this.#state = new AgentState(options.plan.budgets.stateBytes, options.state);
+    if (this.#state.bytes > 0) this.#snapshot("start");
+    options.transcript?.attach({
+      send: (line) => this.#isolate?.send(line),
+      end: (end) => this.#over || this.#close(end),
+    });
+  }
+
+  /** JSON text of the state as it is now. */
+  get stateText(): string {
+    return this.#state.text;
   }
 
   /** Names the isolation that answers go to. */
@@ -70,7 +92,7 @@ export class Session {
 
   /** Whether answers are still due. */
   get busy(): boolean {
-    return this.#running > 0 || this.#waiting.length > 0;
+    return this.#running > 0 || this.#waiting.length > 0 || this.#timers.size > 0;
   }
 
   /** Whether the run has ended. */
@@ -84,8 +106,22 @@ export class Session {
     const tab = line.indexOf("\t");
     const head = parseHead(tab < 0 ? line : line.slice(0, tab));
     const body = tab < 0 ? undefined : line.slice(tab + 1);
-    const handled = head !== undefined && this.#handle(head, body);
+    const { transcript } = this.#options;
+    let handled = head !== undefined && (transcript === undefined || this.#isInOrder(head));
+    if (handled && head !== undefined) {
+      if (transcript?.asked(head, body) === false) return;
+      handled = this.#handle(head, body);
+    }
     if (!handled) this.#finish({ status: "error", reason: "protocol_violation" });
+    else transcript?.handled();
+  }
+
+  /** Whether the ids of what wants an answer rise: an order is kept by them. */
+  #isInOrder({ op, id }: Head): boolean {
+    if (!isId(id) || op === "untimer") return true;
+    if (id <= this.#lastId) return false;
+    this.#lastId = id;
+    return true;
   }
 
   /** The agent's side is gone without a last word. */
@@ -109,10 +145,15 @@ export class Session {
         return body !== undefined && this.#note(body);
       case "state":
         return this.#stateOp(head, body);
+      case "timer":
+      case "untimer":
+        return this.#timer(head);
       case "controls":
+        if (this.#closed) return this.#refuseClosed("auditControls");
         this.#options.record({ type: "audit_controls", controls: this.#options.controls });
         return true;
       case "close":
+        if (this.#closed) return true;
         this.#closed = true;
         this.#options.record({ type: "revocation", policy: "closed", surface: "agent" });
         return true;
@@ -144,6 +185,7 @@ export class Session {
       this.#answer(id, { outcome: "denied", code: "closed", message: "agent compartment closed: callTool" });
       return true;
     }
+    this.#options.transcript?.began(callId, id);
     if (this.#pending) {
       this.#refusePending(id, callId, tool);
       return true;
@@ -166,8 +208,7 @@ export class Session {
           this.#finish({ status: "error", reason: "budget_exceeded" });
         }
       } catch (error) {
-        this.#over = true;
-        this.#options.fault(error);
+        this.#fault(error);
       } finally {
         this.#running--;
         if (this.#pending) { for (const next of this.#waiting.splice(0)) next(); }
@@ -193,12 +234,24 @@ export class Session {
     return true;
   }
 
+  #timer(head: Head): boolean {
+    const { transcript } = this.#options;
+    if (transcript === undefined || !isId(head.id)) return false;
+    if (head.op === "untimer") return this.#timers.stop(head.id);
+    const answer = { id: head.id, failed: false, text: "null" };
+    if (transcript.isRerun) transcript.answer(answer);
+    return transcript.isRerun || this.#timers.start(head.id, head.ms, () => this.#over || transcript.answer(answer));
+  }
+
   /** A call behind the one at which the run stops: it gets its outcome, and nobody looks at it. */
   #refusePending(id: number, callId: string, tool: string): void {
     if (this.#over) return;
     const code = "approval_pending";
-    this.#options.record({ type: "tool_denial", call_id: callId, tool, policy: "denied", reason: code, rule: null });
-    this.#answer(id, { outcome: "denied", code, message: `agent tool denied: ${tool}` });
+    const outcome: Outcome = { kind: "denied", code, message: `agent tool denied: ${tool}` };
+    const fields = this.#options.transcript?.settled(callId, outcome);
+    const body: RecordBody = { type: "tool_denial", call_id: callId, tool, policy: "denied", reason: code, rule: null };
+    this.#options.record({ ...body, ...fields });
+    this.#reply(id, outcome);
   }
 
   #workerRecord(callId: string, tool: string, outcome: Outcome, argBytes: number, started: number): void {
@@ -227,7 +280,6 @@ export class Session {
     if (!copied.ok) return false;
     const { value } = copied;
     const kind = isJsonObject(value) ? value.kind : undefined;
-    if (typeof kind === "string") this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
     this.#options.record({
       type: "event",
       event: value,
@@ -235,6 +287,9 @@ export class Session {
       event_bytes: bytes,
       event_bytes_used: this.#eventBytes,
     });
+    const seen = { event: value, bytes, index: this.#events - 1 };
+    const reason = typeof kind === "string" ? this.#expected.take(kind, seen) : undefined;
+    if (reason !== undefined) this.#finish({ status: "error", reason });
     return true;
   }
 
@@ -327,48 +382,55 @@ export class Session {
   }
 
   #reply(id: number, outcome: Outcome): void {
-    if (outcome.kind === "result") this.#send(id, outcome.text);
-    else this.#answer(id, { outcome: outcome.kind, code: outcome.code, message: outcome.message });
+    this.#sendAnswer(answerOf(id, outcome));
   }
 
   #send(id: number, text: string): void {
-    this.#isolate?.send(`{"id":${id},"t":${this.#options.host.now()}}\t${text}`);
+    this.#sendAnswer({ id, failed: false, text });
   }
 
   #answer(id: number, error: { outcome: string; code: string; message: string }): void {
-    this.#isolate?.send(`{"id":${id},"t":${this.#options.host.now()},"e":true}\t${JSON.stringify(error)}`);
+    this.#sendAnswer({ id, failed: true, text: JSON.stringify(error) });
+  }
+
+  #sendAnswer(answer: Answer): void {
+    const { transcript, host } = this.#options;
+    if (transcript === undefined) this.#isolate?.send(answerLine(answer, host.now()));
+    else transcript.answer(answer);
+  }
+
+  #fault(error: unknown): void {
+    this.#over = true;
+    this.#options.fault(error);
   }
 
   #finish(end: SessionEnd): void {
     if (this.#over) return;
-    this.#over = true;
     // What the agent makes of a call that waits does not matter: the run stopped there.
-    const stopped = this.#pending && AGENTS_OWN.has(end.reason);
-    const missing = !stopped && end.status === "ok" ? this.#checkEvents() : undefined;
-    this.#options.end(stopped ? { status: "error", reason: "approval_pending" } : missing ?? end);
+    const isStopped = this.#pending && AGENTS_OWN.has(end.reason);
+    const isShort = !isStopped && end.status === "ok" && !this.#expected.end();
+    const reason = isStopped ? "approval_pending" : isShort ? "expected_event_missing" : undefined;
+    const last: SessionEnd = reason === undefined ? end : { status: "error", reason };
+    this.#close(this.#options.transcript?.ended(last) ?? last);
   }
 
-  /** Records for each expected kind of event whether enough of them came. */
-  #checkEvents(): SessionEnd | undefined {
-    let missing = false;
-    for (const [kind, least] of Object.entries(this.#options.plan.expectEvents)) {
-      const actual = this.#kinds.get(kind) ?? 0;
-      const pass = actual >= least;
-      missing ||= !pass;
-      this.#options.record({
-        type: "schema_validation",
-        kind,
-        status: pass ? "pass" : "fail",
-        expected: least,
-        actual,
-      });
-    }
-    return missing ? { status: "error", reason: "expected_event_missing" } : undefined;
+  #close(end: SessionEnd): void {
+    this.#over = true;
+    this.#timers.clear();
+    if (this.#options.keepsState === true || this.#state.bytes > 0) this.#snapshot("end");
+    this.#options.end(end);
+  }
+
+  /** Records the state as it is. What a field or a text in it keeps secret is redacted on the way into the log. */
+  #snapshot(phase: "start" | "end"): void {
+    const { bytes, text } = this.#state;
+    const state = bytes <= MAX_SNAPSHOT_BYTES ? JSON.parse(text) as Json : DROPPED;
+    this.#options.record({ type: "state_snapshot", phase, state, state_bytes: bytes });
   }
 }
 
 /** Operations of an open agent that leave no record, or that have a budget of their own. */
-const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", "note", "end"]);
+const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", "note", "end", "timer", "untimer"]);
 
 /** Reasons of an end that the agent itself brought about. */
 const AGENTS_OWN: ReadonlySet<string> = new Set(["done", "agent_error", "agent_stalled", "agent_gone"]);

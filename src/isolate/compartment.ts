@@ -21,6 +21,9 @@ export class CompartmentIsolate implements Isolate {
   readonly #gone = Promise.withResolvers<void>();
   readonly #fromAgent: string[] = [];
   #guest: ReturnType<typeof makeGuest> | undefined;
+  /** Answers that wait for their turn, where each has a turn of its own. */
+  readonly #inbox: string[] = [];
+  #ordered = false;
   #checking = false;
   #taking = false;
   #lines = 0;
@@ -35,6 +38,7 @@ export class CompartmentIsolate implements Isolate {
   }
 
   async start(start: GuestStart, code: string): Promise<void> {
+    this.#ordered = start.ordered;
     const RealDate = Date;
     const isProxy = proxyTest();
     await import("ses");
@@ -57,6 +61,10 @@ export class CompartmentIsolate implements Isolate {
   }
 
   send(line: string): void {
+    if (this.#ordered) {
+      if (this.#inbox.push(line) === 1) setImmediate(() => this.#deliverNext());
+      return;
+    }
     if (++this.#lines % LINES_PER_LOOK === 0 && performance.now() - this.#turnedMs > TURN_MS) {
       setImmediate(() => {
         this.#turnedMs = performance.now();
@@ -67,6 +75,14 @@ export class CompartmentIsolate implements Isolate {
 
   #deliver(line: string): void {
     this.#enter(() => this.#guest?.deliver(line));
+  }
+
+  #deliverNext(): void {
+    const line = this.#inbox[0] ?? "";
+    this.#enter(() => this.#guest?.deliver(line));
+    // Taken out last: an inbox that is not empty has a turn coming.
+    this.#inbox.shift();
+    if (this.#inbox.length > 0) setImmediate(() => this.#deliverNext());
   }
 
   serve(): Promise<void> {

@@ -33,6 +33,7 @@
  * @property {string} controls JSON text of what `auditControls()` returns.
  * @property {number} now Milliseconds since the Unix epoch: the run's clock.
  * @property {string} seed At least eight hexadecimal digits: the run's seed.
+ * @property {boolean} ordered Whether the host keeps every timer, so that timers and answers come in one order that it knows.
  */
 
 const MAX_DEPTH = 64;
@@ -59,7 +60,8 @@ class NotPlain extends Error {
  * @param {GuestStart} start
  */
 export function makeGuest(powers, start) {
-  const { post, log, isProxy, setTimer, clearTimer, RealDate } = powers;
+  const { post, log, isProxy, RealDate } = powers;
+  const { setTimer, clearTimer } = start.ordered ? { setTimer: askTimer, clearTimer: dropTimer } : powers;
   const { create: createObject, getPrototypeOf, setPrototypeOf, getOwnPropertyDescriptor, freeze, keys: keysOf } =
     Object;
   const { ownKeys } = Reflect;
@@ -323,6 +325,19 @@ export function makeGuest(powers, start) {
     finish();
   }
 
+  /** Asks the host to answer once the time is over. @param {() => void} run @param {number} ms */
+  function askTimer(run, ms) {
+    const id = nextId++;
+    post(headText({ op: "timer", id, ms }));
+    waiting.set(id, { resolve: run, reject: () => {} });
+    return id;
+  }
+
+  /** @param {number} id */
+  function dropTimer(id) {
+    if (waiting.delete(id) && !finished) post(headText({ op: "untimer", id }));
+  }
+
   /** @param {(...args: unknown[]) => void} run @param {unknown} ms @param {unknown[]} args @param {boolean} again */
   function startTimer(run, ms, args, again) {
     if (typeof run !== "function") throw new TypeError("Cannot start a timer: its first argument must be a function");
@@ -332,7 +347,8 @@ export function makeGuest(powers, start) {
     const due = () => {
       if (again) timers.set(id, setTimer(due, delay));
       else timers.delete(id);
-      now += delay;
+      // Where the host keeps the timers, its answer has moved the clock already.
+      if (!start.ordered) now += delay;
       try {
         run(...args);
       } catch (error) {
@@ -449,7 +465,8 @@ export function makeGuest(powers, start) {
     stall,
     fail,
     waiting: () => waiting.size,
-    timers: () => timers.size,
+    // What the host keeps is waited for like any answer.
+    timers: () => start.ordered ? 0 : timers.size,
     isFinished: () => finished,
   };
 

@@ -14,6 +14,11 @@ export interface GuestStart {
   readonly now: number;
   /** The run's seed: 32 hexadecimal digits. */
   readonly seed: string;
+  /**
+   * Whether the agent takes one answer at a time, each only once it has done all that the one before made it do, and
+   * leaves its timers to the host. What it does is then decided by the order of the answers alone.
+   */
+  readonly ordered: boolean;
 }
 
 /** How an isolation reports to the host. */

@@ -97,6 +97,8 @@ if (watch === "watch") watchParent();
 
 /** @type {string[]} */
 let batch = [];
+/** Answers that wait for their turn, where each has a turn of its own. @type {string[]} */
+const inbox = [];
 let consumed = 0;
 let scheduled = false;
 let reading = false;
@@ -181,14 +183,27 @@ function turn() {
   guest.settle();
   flush();
   if (guest.isFinished()) exit(0);
+  const next = inbox.shift();
+  if (next !== undefined) {
+    guest.deliver(next);
+    return schedule();
+  }
   if (guest.waiting() === 0) return lookForStall(STALL_LOOKS);
   if (reading) return;
   if (guest.timers() > 0) {
     readLater();
     return;
   }
-  for (const line of readLines()) guest.deliver(line);
+  take(readLines());
   schedule();
+}
+
+/** @param {string[]} lines */
+function take(lines) {
+  for (const line of lines) {
+    if (start.ordered) inbox.push(line);
+    else guest.deliver(line);
+  }
 }
 
 /**
@@ -224,7 +239,7 @@ async function readLater() {
   const count = await stdin.read(buffer);
   reading = false;
   if (count === null) return leave();
-  for (const line of split(count)) guest.deliver(line);
+  take(split(count));
   schedule();
 }
 

@@ -23,19 +23,29 @@ const isProxy = proxyTest();
 let guest;
 /** @type {string[]} */
 let batch = [];
+/** Answers that wait for their turn, where each has a turn of its own. @type {string[]} */
+const inbox = [];
+let ordered = false;
 let checking = false;
 let flushing = false;
 
 lockRealm();
 port.onmessage = (/** @type {MessageEvent} */ { data }) => {
   if (guest === undefined) return begin(data);
-  for (const line of data.split("\n")) guest.deliver(line);
+  const lines = data.split("\n");
+  if (ordered) {
+    if (inbox.length === 0) later(deliverNext);
+    inbox.push(...lines);
+    return;
+  }
+  for (const line of lines) guest.deliver(line);
   check();
 };
 send('{"op":"hello"}');
 
 /** @param {{ start: any, wrapped: string }} message */
 function begin({ start, wrapped }) {
+  ordered = start.ordered;
   const made = makeGuest({
     post: (line) => {
       // Marked last: an agent that has used up its stack may make the call before it fail.
@@ -62,6 +72,14 @@ function begin({ start, wrapped }) {
   });
   made.begin(evaluateHardened(wrapped, made.globals, isProxy), check);
   check();
+}
+
+function deliverNext() {
+  // Taken out last: an inbox that is not empty has a turn coming.
+  guest?.deliver(inbox[0] ?? "");
+  inbox.shift();
+  check();
+  if (inbox.length > 0) later(deliverNext);
 }
 
 function flush() {

@@ -6,20 +6,18 @@
  *
  * @module
  */
-import { BugError, DataError, InputError, type Position } from "../errors.ts";
-import { sha256 } from "../json.ts";
+import { BugError, DataError, InputError } from "../errors.ts";
+import { digest, sha256 } from "../json.ts";
+import type { LockedPackages } from "../policy/package_lock.ts";
 import type { AgentBundle } from "./agent_bundle.ts";
 import { loadBundle, storeBundle } from "./bundle_cache.ts";
+import { byPosition, DYNAMIC_IMPORT, refused, REQUIRE, toError, withoutNamespace } from "./bundle_error.ts";
 import { esbuildPath, esbuildVersion } from "./esbuild_path.ts";
-import {
-  NAMESPACE,
-  type ResolveRequest,
-  runEsbuild,
-  type ServiceMessage,
-  type ServiceRefusal,
-  type ServiceResult,
-} from "./esbuild_service.ts";
+import { type ResolveRequest, runEsbuild, type ServiceRefusal, type ServiceResult } from "./esbuild_service.ts";
+import { type Refusal, refuseImport, shownSpecifier } from "./import_refusal.ts";
 import { MODULE_LIMITS, ModuleError, readModule } from "./module_file.ts";
+import { packageRoots } from "./package_folder.ts";
+import { PACKAGED, PackageResolver } from "./package_resolver.ts";
 import { sesSafe } from "./ses_text.ts";
 import { isSourceMap, sourcePosition, withInlineMap } from "./source_map.ts";
 
@@ -29,6 +27,10 @@ export interface BundleOptions {
   readonly entry: string;
   /** Absolute path of the project's folder; what agents import lies inside. */
   readonly project: string;
+  /** npm packages that the agent may import, by name; they must be in the project's lock, and installed. */
+  readonly packages?: readonly string[] | undefined;
+  /** Absolute path of Deno's cache, where packages may lie beside the project's `node_modules`. */
+  readonly denoDir?: string | undefined;
   /** Absolute path of a folder for finished bundles; used only if it is the caller's own and closed to others (0700). */
   readonly cacheDir?: string | undefined;
   /** Hears one line when esbuild must be installed first. */
@@ -86,48 +88,15 @@ const LOADERS: ReadonlyMap<string, "ts" | "js" | "json"> = new Map([
   ["json", "json"],
 ]);
 
-const DYNAMIC_IMPORT = {
-  message: "a dynamic import is refused",
-  fix: "import the module at the top of the file, by a relative path",
-} as const;
-
-const REQUIRE = {
-  message: "require is refused",
-  fix: "import the module at the top of the file, by a relative path",
-} as const;
-
-/** What agents cannot use, by esbuild's name for its message: what is there, and what to write instead. */
-const REFUSED_SYNTAX: ReadonlyMap<string, { readonly message: string; readonly fix: string }> = new Map([
-  ["unsupported-dynamic-import", DYNAMIC_IMPORT],
-  ["empty-glob", DYNAMIC_IMPORT],
-  ["unsupported-require-call", REQUIRE],
-  ["indirect-require", REQUIRE],
-  ["require-resolve-not-external", REQUIRE],
-  ["commonjs-variable-in-esm", { message: "module and exports are refused", fix: "use export" }],
-  ["empty-import-meta", {
-    message: "import.meta is refused",
-    fix: "use context for what the policy hands to the agent",
-  }],
-  ["direct-eval", {
-    message: "eval is refused",
-    fix: "write the code itself; give a function of this name another one",
-  }],
-]);
-
 const REQUIRE_HELPER = "var __require = /* @__PURE__ */";
-
-interface Refusal {
-  readonly code: string;
-  readonly message: string;
-  readonly fix: string;
-}
 
 /**
  * Bundles an agent. Requires permission to read the project and Deno's cache, and to run esbuild unless a finished
  * bundle is in `cacheDir`.
  *
  * Agents are `.ts`, `.js` and `.mjs` modules with static imports of relative paths with their extension; `.json` needs
- * the attribute `type: "json"`. Symlinks are refused, so a path means one file.
+ * the attribute `type: "json"`. Symlinks are refused, so a path means one file. Packages that the policy lists are
+ * imported by name: plain ES modules, of the version that the project's lock says, wherever they are installed.
  *
  * @throws {InputError} `agent_not_found`, if the entry or the project cannot be read.
  * @throws {DataError} `agent_import_refused`, `agent_module_refused`, `agent_syntax` or `agent_text_refused`, with the
@@ -136,12 +105,26 @@ interface Refusal {
  */
 export async function bundleAgent(options: BundleOptions): Promise<AgentBundle> {
   const { project, entry } = await locate(options);
-  const key = await sha256([...RECIPE, esbuildVersion(), project, entry].join("\n"));
-  const cached = options.cacheDir === undefined ? undefined : await loadBundle(options.cacheDir, { key, project });
+  const { packages: names = [] } = options;
+  const packages = await PackageResolver.create(names, { project, denoDir: options.denoDir });
+  const { locked } = packages;
+  const from = locked !== null && "packages" in locked ? [JSON.stringify(names), await digestLocked(locked)] : [];
+  const key = await sha256([...RECIPE, esbuildVersion(), project, entry, ...from].join("\n"));
+  const cached = options.cacheDir === undefined
+    ? undefined
+    : await loadBundle(options.cacheDir, { key, project, packageRoots: packageRoots(packages.places) });
   if (cached !== undefined) return cached;
-  const bundle = await build({ project, entry }, await esbuildPath({ onProgress: options.onProgress }));
+  const bundle = await build({ project, entry, packages }, await esbuildPath({ onProgress: options.onProgress }));
   if (options.cacheDir !== undefined) await storeBundle(options.cacheDir, { key, bundle });
   return bundle;
+}
+
+/** Digests what a lock says of the listed packages: it decides what an import means. */
+function digestLocked({ listed, packages }: LockedPackages): Promise<string> {
+  return digest([
+    ...listed,
+    ...[...packages].map(([key, { integrity, dependencies }]) => [key, integrity, ...dependencies]),
+  ]);
 }
 
 /** Finds the project's real path, and the entry's path inside of it. */
@@ -171,9 +154,20 @@ async function locate(options: BundleOptions): Promise<{ project: string; entry:
   });
 }
 
-async function build(agent: { project: string; entry: string }, binary: string): Promise<AgentBundle> {
+/** What is to be bundled. */
+interface Agent {
+  readonly project: string;
+  /** Path in the project. */
+  readonly entry: string;
+  readonly packages: PackageResolver;
+}
+
+/** A module that was read, by the name that esbuild knows: its path in the project, or `${npm}/…`. */
+type ReadModules = Map<string, AgentBundle["modules"][number]>;
+
+async function build(agent: Agent, binary: string): Promise<AgentBundle> {
   const refusals: Refusal[] = [];
-  const modules = new Map<string, string>();
+  const modules: ReadModules = new Map();
   let totalBytes = 0;
   const refuse = (refusal: Refusal): ServiceRefusal => ({
     refused: refusal.message,
@@ -186,15 +180,15 @@ async function build(agent: { project: string; entry: string }, binary: string):
     entry: agent.entry,
     timeoutMs: BUNDLE_LIMITS.ms,
     packetBytes: BUNDLE_LIMITS.outputBytes,
-    resolve: (request) => {
+    resolve: async (request) => {
       if (request.kind === "entry-point") return { path: agent.entry };
-      const answer = resolveImport(request);
+      const answer = await resolveImport(request, agent.packages);
       return typeof answer === "string" ? { path: answer } : refuse(answer);
     },
     load: async (path) => {
       try {
-        const { bytes, sha256 } = await readModule(agent.project, path);
-        modules.set(path, sha256);
+        const { bytes, ...module } = await read(agent, path);
+        modules.set(path, module);
         totalBytes += bytes.length;
         if (modules.size > BUNDLE_LIMITS.modules) throw new ModuleError(`more than ${BUNDLE_LIMITS.modules} modules`);
         if (totalBytes > BUNDLE_LIMITS.totalBytes) {
@@ -216,102 +210,100 @@ async function build(agent: { project: string; entry: string }, binary: string):
   const code = await sesSafe(compose(result));
   return {
     code,
-    modules: Array.from(modules, ([path, sha256]) => ({ path: `${agent.project}/${path}`, sha256 }))
+    modules: [...modules.values(), ...agent.packages.manifests.filter(({ packaged }) => !modules.has(packaged))]
       .sort((a, b) => a.path < b.path ? -1 : 1),
     digest: await sha256(code),
   };
 }
 
-/** Names the module that an import means by its path in the project, or says why it is refused. */
-function resolveImport({ path, importer, kind, attributes }: ResolveRequest): string | Refusal {
-  const refusal = (what: string, fix: string): Refusal => ({ code: "agent_import_refused", message: what, fix });
-  const shown = JSON.stringify(path.length > 200 ? path.slice(0, 200) + "…" : path);
-  if (kind === "dynamic-import") return refusal(DYNAMIC_IMPORT.message, DYNAMIC_IMPORT.fix);
-  if (kind !== "import-statement") return refusal(REQUIRE.message, REQUIRE.fix);
-  if (!/^\.\.?\//.test(path)) {
-    return refusal(
-      `the import of ${shown} is not of a relative path`,
-      "import files of the project by a relative path, such as ./lib.ts; for everything else use callTool",
-    );
-  }
+async function read(
+  { project, packages }: Agent,
+  path: string,
+): Promise<AgentBundle["modules"][number] & { readonly bytes: Uint8Array }> {
+  if (path.startsWith(PACKAGED)) return { ...await packages.read(path), packaged: path };
+  return { ...await readModule(project, path), path: `${project}/${path}` };
+}
+
+/** Names the module that an import means, or says why it is refused. */
+async function resolveImport(
+  { path, importer, kind, attributes }: ResolveRequest,
+  packages: PackageResolver,
+): Promise<string | Refusal> {
+  if (kind === "dynamic-import") return refuseImport(DYNAMIC_IMPORT.message, DYNAMIC_IMPORT.fix);
+  if (kind !== "import-statement") return refuseImport(REQUIRE.message, REQUIRE.fix);
+  const found = importer.startsWith(PACKAGED)
+    ? await packages.fromPackage(importer, path)
+    : /^\.\.?\//.test(path)
+    ? resolveRelative(importer, path)
+    : await packages.fromProject(path);
+  return typeof found === "string" ? checkAttributes(found, shownSpecifier(path), attributes) ?? found : found;
+}
+
+function resolveRelative(importer: string, path: string): string | Refusal {
+  const shown = shownSpecifier(path);
   // deno-lint-ignore no-control-regex
   if (/[\\%?#\x00-\x1f\x7f]/.test(path) || path.includes("//")) {
-    return refusal(`the import of ${shown} is not a plain path`, "use a path without \\ % ? # and empty segments");
+    return refuseImport(`the import of ${shown} is not a plain path`, "use a path without \\ % ? # and empty segments");
   }
-  const extension = extensionOf(path);
-  if (!LOADERS.has(extension)) {
-    return refusal(
+  if (!LOADERS.has(extensionOf(path))) {
+    return refuseImport(
       `the import of ${shown} does not end in .ts, .js, .mjs or .json`,
       "write the path with the file's extension",
     );
   }
-  const type = attributes.get("type");
-  if (extension === "json" ? type !== "json" || attributes.size > 1 : attributes.size > 0) {
-    return extension === "json"
-      ? refusal(`the import of ${shown} is not typed as JSON`, `write: with { type: "json" }`)
-      : refusal(`the import of ${shown} has an attribute that agents cannot use`, "remove the attribute");
+  const found = resolveInside(importer, path);
+  if (found === undefined) {
+    return refuseImport(`the import of ${shown} lies outside of the project`, "move the file into the project");
   }
-  return resolveInside(importer, path) ??
-    refusal(`the import of ${shown} lies outside of the project`, "move the file into the project");
+  if (isInstalled(found) && !isInstalled(importer)) {
+    return refuseImport(
+      `the import of ${shown} leads into node_modules`,
+      'list the package in "packages" of the policy, and import it by its name',
+    );
+  }
+  return found;
 }
 
-/** Joins a relative path to the folder of a module, both inside of the project; `undefined` if it leaves the project. */
+/** Whether a path leads through a folder of packages, in whatever case a file system takes for the same. */
+function isInstalled(path: string): boolean {
+  return path.toLowerCase().split("/").includes("node_modules");
+}
+
+/** JSON is typed as such, and nothing else is. */
+function checkAttributes(
+  found: string,
+  shown: string,
+  attributes: ResolveRequest["attributes"],
+): Refusal | undefined {
+  const isJson = extensionOf(found) === "json";
+  if (isJson && (attributes.get("type") !== "json" || attributes.size > 1)) {
+    return refuseImport(`the import of ${shown} is not typed as JSON`, `write: with { type: "json" }`);
+  }
+  if (!isJson && attributes.size > 0) {
+    return refuseImport(`the import of ${shown} has an attribute that agents cannot use`, "remove the attribute");
+  }
+}
+
+/**
+ * Joins a relative path to the folder of a module, both inside of the project; `undefined` if it leaves the project, or
+ * would be taken for a file of a package.
+ */
 function resolveInside(importer: string, path: string): string | undefined {
   const segments = importer.split("/").slice(0, -1);
   for (const segment of path.split("/")) {
     if (segment === ".." && segments.pop() === undefined) return undefined;
     if (segment !== "" && segment !== "." && segment !== "..") segments.push(segment);
   }
-  return segments.join("/");
+  const joined = segments.join("/");
+  return joined.startsWith(PACKAGED) ? undefined : joined;
 }
 
 function extensionOf(path: string): string {
   return /[^/]\.([^./]+)$/.exec(path)?.[1] ?? "";
 }
 
-function refused(position: Position, { code, message, fix }: Refusal): DataError {
-  return new DataError(code, `Cannot bundle the agent: ${message}`, { position, fix });
-}
-
-function toError(message: ServiceMessage, refusals: readonly Refusal[], entry: string): DataError {
-  const { location } = message;
-  const position = location === undefined || location.file === "" ? { file: entry, line: 1, column: 1 } : {
-    file: withoutNamespace(location.file),
-    line: location.line,
-    column: utf16Column(location.lineText, location.column),
-  };
-  const refusal = message.detail === undefined ? undefined : refusals[message.detail];
-  if (refusal !== undefined) return refused(position, refusal);
-  const pattern = /^Could not resolve (import|require)\(/.exec(message.text)?.[1]; // with a computed part in its path
-  const byPattern = pattern === undefined ? undefined : pattern === "import" ? DYNAMIC_IMPORT : REQUIRE;
-  const syntax = byPattern ?? REFUSED_SYNTAX.get(message.id);
-  if (syntax !== undefined) return refused(position, { code: "agent_import_refused", ...syntax });
-  return refused(position, {
-    code: "agent_syntax",
-    message: message.text.replaceAll(`"${NAMESPACE}:`, '"'),
-    fix: "correct the module at this place",
-  });
-}
-
-/** 1-based column in UTF-16 code units of a 0-based one in UTF-8 bytes. */
-function utf16Column(line: string, column: number): number {
-  return new TextDecoder().decode(new TextEncoder().encode(line).subarray(0, column)).length + 1;
-}
-
-function withoutNamespace(path: string): string {
-  return path.startsWith(NAMESPACE + ":") ? path.slice(NAMESPACE.length + 1) : path;
-}
-
-/** esbuild reports as its threads find errors; sorted, the first one is the same each time. */
-function byPosition(a: DataError, b: DataError): number {
-  const [left, right] = [a.position, b.position];
-  if (left === undefined || right === undefined) return 0;
-  if (left.file !== right.file) return left.file < right.file ? -1 : 1;
-  return left.line - right.line || left.column - right.column;
-}
-
 /** Checks esbuild's own account: nothing is imported at run time, and every input is one that was handed over. */
-function checkClosed(metafile: string, modules: ReadonlyMap<string, string>): void {
+function checkClosed(metafile: string, modules: Readonly<Pick<ReadModules, "has">>): void {
   const account = JSON.parse(metafile) as {
     readonly inputs: Readonly<Record<string, { readonly format?: string }>>;
     readonly outputs: Readonly<Record<string, { readonly imports: readonly unknown[] }>>;
@@ -323,7 +315,9 @@ function checkClosed(metafile: string, modules: ReadonlyMap<string, string>): vo
       throw refused({ file: path, line: 1, column: 1 }, {
         code: "agent_module_refused",
         message: `${path} is a CommonJS module`,
-        fix: "use import and export instead of require, module and exports",
+        fix: path.startsWith(PACKAGED)
+          ? "use a package of plain ES modules"
+          : "use import and export instead of require, module and exports",
       });
     }
   }
@@ -340,6 +334,7 @@ function compose({ files }: ServiceResult): string {
   if (code === undefined || !isSourceMap(map)) throw new BugError("bug_bundle_output", "Cannot read esbuild's output");
   const sources = map.sources.map((source) =>
     withoutNamespace(source).split("/").map((segment) => encodeURIComponent(segment)).join("/")
+      .replace(/^%24%7Bnpm%7D\/.*/, decodeURIComponent) // a package's files need none of it
   );
   const body = decoder.decode(code);
   const portable = { version: 3, sourceRoot: "agent:///", sources, names: map.names, mappings: map.mappings } as const;

@@ -20,10 +20,11 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * @param dir Absolute path of the cache.
  * @param bundle.key Hexadecimal digest of all that decides what comes out, beside the modules' texts.
  * @param bundle.project Real absolute path of the project.
+ * @param bundle.packageRoots Folders inside of which the files of packages lie.
  */
 export async function loadBundle(
   dir: string,
-  bundle: { readonly key: string; readonly project: string },
+  bundle: { readonly key: string; readonly project: string; readonly packageRoots: readonly string[] },
 ): Promise<AgentBundle | undefined> {
   try {
     if (!await isOwnFolder(dir)) return undefined;
@@ -33,8 +34,10 @@ export async function loadBundle(
     const value: unknown = JSON.parse(await Deno.readTextFile(path));
     if (!isBundle(value) || await sha256(value.code) !== value.digest) return undefined;
     const checks = await Promise.all(value.modules.map(async (module) => {
-      if (!module.path.startsWith(bundle.project + "/")) return false;
-      const file = await readModule(bundle.project, module.path.slice(bundle.project.length + 1));
+      const roots = module.packaged === undefined ? [bundle.project] : bundle.packageRoots;
+      const root = roots.find((folder) => module.path.startsWith(folder + "/"));
+      if (root === undefined) return false;
+      const file = await readModule(root, module.path.slice(root.length + 1));
       return file.sha256 === module.sha256;
     }));
     return checks.length > 0 && checks.every(Boolean)
@@ -70,6 +73,7 @@ function isBundle(value: unknown): value is AgentBundle {
     "digest" in value && typeof value.digest === "string" && "modules" in value && Array.isArray(value.modules) &&
     value.modules.every((item: unknown) =>
       typeof item === "object" && item !== null && "path" in item && typeof item.path === "string" &&
-      "sha256" in item && typeof item.sha256 === "string"
+      "sha256" in item && typeof item.sha256 === "string" &&
+      (!("packaged" in item) || typeof item.packaged === "string")
     );
 }

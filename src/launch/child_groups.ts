@@ -32,12 +32,14 @@ export class ChildGroups {
   /** When each leader began; `null` for one that had ended before it could be looked at. */
   readonly #groups = new Map<number, string | null>();
   readonly #timers = new Map<number, ReturnType<typeof setTimeout>>();
+  readonly #host: ProcessFacts | undefined;
   readonly #since: number;
 
   constructor(hostPid: number, system: GroupSystem = SYSTEM) {
     this.#hostPid = hostPid;
     this.#system = system;
-    this.#since = system.read(hostPid)?.order ?? Infinity;
+    this.#host = system.read(hostPid);
+    this.#since = this.#host?.order ?? Infinity;
   }
 
   /** Groups that were not ended yet. */
@@ -45,7 +47,11 @@ export class ChildGroups {
     return this.#groups.size;
   }
 
-  /** The host says that it started a program. Returns whether the system confirms it. */
+  /**
+   * The host says that it started a program. Returns whether the system confirms it: it is the host's child, in a group
+   * of its own or still in the host's, as it is until it has begun its session. What is signalled later is looked at
+   * again then.
+   */
   started(pid: number): boolean {
     if (!Number.isSafeInteger(pid) || pid < 2 || pid === this.#hostPid) return false;
     const facts = this.#system.read(pid);
@@ -53,7 +59,9 @@ export class ChildGroups {
       this.#groups.set(pid, null);
       return true;
     }
-    const confirmed = facts.parent === this.#hostPid && facts.group === pid && facts.session === pid;
+    const { group, session } = facts;
+    const isHosts = group === this.#host?.group && session === this.#host.session;
+    const confirmed = facts.parent === this.#hostPid && ((group === pid && session === pid) || isHosts);
     if (confirmed) this.#groups.set(pid, facts.start);
     return confirmed;
   }
@@ -61,7 +69,7 @@ export class ChildGroups {
   /** Ends a group: asks it first, and ends what is left of it after a moment. */
   stop(pid: number): void {
     if (!this.#groups.has(pid) || this.#timers.has(pid)) return;
-    if (!this.#signal(pid, "SIGTERM")) {
+    if (!this.#signal(pid, "SIGTERM") && !this.#isBeginning(pid)) {
       this.#groups.delete(pid);
       return;
     }
@@ -85,13 +93,21 @@ export class ChildGroups {
     this.#groups.delete(pid);
   }
 
+  /** Whether a program has not begun its session yet: its group is looked for again later. */
+  #isBeginning(pid: number): boolean {
+    const leader = this.#system.read(pid);
+    return leader !== undefined && leader.start === this.#groups.get(pid) && leader.group !== pid;
+  }
+
   /** Signals a group that is surely the announced one; returns whether there was anything to signal. */
   #signal(pid: number, signal: "SIGTERM" | "SIGKILL"): boolean {
     const start = this.#groups.get(pid);
     if (start === undefined) return false;
     const leader = this.#system.read(pid);
-    // the number belongs to somebody else by now
-    if (leader !== undefined && leader.start !== start) return false;
+    // the number belongs to somebody else by now, or no group has it yet
+    if (leader !== undefined && (leader.start !== start || leader.group !== pid || leader.session !== pid)) {
+      return false;
+    }
     if (leader === undefined) {
       // Without its leader a group is known by its session, which nobody else can have, and by its age.
       const left = this.#system.members(pid);

@@ -182,8 +182,13 @@ function isFile(path: string): boolean {
 
 /** Writes a wrapper that nobody can change: the user may run and read it, nothing else. */
 export async function writeWrapper(path: string, spec: WrapperSpec): Promise<void> {
-  const bytes = Deno.build.arch === "x86_64" ? elfWrapper(spec) : await scriptBytes(spec);
+  const bytes = hasOwnSession() ? elfWrapper(spec) : await scriptBytes(spec);
   await Deno.writeFile(path, bytes, { createNew: true, mode: 0o500 });
+}
+
+/** Whether wrappers of this machine begin a session of their own: the ones that are machine code do. */
+export function hasOwnSession(): boolean {
+  return Deno.build.arch === "x86_64";
 }
 
 async function scriptBytes(spec: WrapperSpec): Promise<Uint8Array<ArrayBuffer>> {

@@ -57,7 +57,9 @@ export interface ServiceBuild {
   readonly flags: readonly string[];
   readonly entry: string;
   /** Names the module that an import means. */
-  readonly resolve: (request: ResolveRequest) => { readonly path: string } | ServiceRefusal;
+  readonly resolve: (
+    request: ResolveRequest,
+  ) => { readonly path: string } | ServiceRefusal | Promise<{ readonly path: string } | ServiceRefusal>;
   /** Gives a module's text. */
   readonly load: (
     path: string,
@@ -184,7 +186,7 @@ async function respond(build: ServiceBuild, request: ReadonlyMap<string, PacketV
     case "on-start":
       return { errors: [], warnings: [] };
     case "on-resolve": {
-      const answer = build.resolve({
+      const answer = await build.resolve({
         path: text(request.get("path")),
         importer: text(request.get("importer")),
         kind: text(request.get("kind")),

@@ -4,10 +4,11 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import { makeRedactor, MIN_SECRET_BYTES, type Redactor } from "../audit/redact.ts";
+import { RECORDING_FILE, RECORDING_VERSION } from "../audit/recording.ts";
+import { makeRedactor, MIN_SECRET_BYTES, type Redactor, SECRET_FIELDS } from "../audit/redact.ts";
 import { isSecretVariable } from "../authority/variables.ts";
-import { AuditError, ControlError, InputError } from "../errors.ts";
-import { digest, type Json, type JsonObject, utf8Length } from "../json.ts";
+import { ControlError, InputError } from "../errors.ts";
+import { digest, type Json, type JsonObject, sha256, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
 import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
@@ -16,12 +17,13 @@ import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch } from "./launch.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { openApprovals } from "./open_approvals.ts";
-import { assertOutOfReach } from "./out_of_reach.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { startedBy } from "../plan/program_setup.ts";
 import { findPrebuilt } from "./prebuilt.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
 import { prepareStarts, type ProgramStarts } from "./program_starts.ts";
+import { assertRunId, makeRunDir, makeRunId } from "./run_dir.ts";
+import type { RunSession, RunSessionOptions } from "./run_session.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
 
@@ -49,8 +51,18 @@ export async function dropGroundwork({ channels }: Groundwork): Promise<void> {
   }
 }
 
+/** What the caller hands to a run beside its policy: data, no authority. */
+export interface RunInputs {
+  /** In place of the policy's `context`. */
+  readonly context?: JsonObject;
+  /** What the state starts with where no session holds one. */
+  readonly state?: JsonObject;
+  /** Name of the run and its folder; default: made from the time. */
+  readonly runId?: string;
+}
+
 /** Options of {@linkcode execute}. */
-export interface ExecuteOptions {
+export interface ExecuteOptions extends RunInputs {
   readonly groundwork: Groundwork;
   /** Folder for the run's own folder; the default is `.twokey/runs` in the project. */
   readonly runsDir?: string;
@@ -58,10 +70,16 @@ export interface ExecuteOptions {
   readonly start?: JsonObject;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
+  /** Keeps what the agent asks and receives in a file beside the log, so that it can be run again. */
+  readonly record?: boolean;
+  /** Answers from a verified recording, on the clock and seed of its run. The plan must grant nothing. */
+  readonly rerun?: { readonly recording: Uint8Array; readonly clock: number; readonly seed: string };
   /** Who approves calls that ask. */
   readonly approvals?: ApprovalOptions;
   /** Whether the run refuses whatever its lock does not say: programs must be confined then. */
   readonly locked?: boolean;
+  /** Whether the policy's session is loaded and saved; it is not where something else than its agent runs. */
+  readonly withSession?: boolean;
   onRecord(body: RecordBody): void;
   onStderr(source: "host" | "agent", line: string): void;
 }
@@ -92,6 +110,11 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     findPrebuilt(),
     makePrivateDir(places.state),
   ]);
+  if (options.runId !== undefined) assertRunId(options.runId);
+  if (options.state !== undefined) {
+    const { assertStateFits } = await import("./run_session.ts");
+    assertStateFits(options.state, plan, "--state-json");
+  }
   await makeRoots(plan, places);
   const egress = new EgressRecords();
   let starts: ProgramStarts | undefined;
@@ -108,11 +131,25 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
     await dropGroundwork(options.groundwork);
     throw error;
   }
+  let session: RunSession | undefined;
   try {
-    return await executeWith(prepared, options, { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress });
+    if (options.withSession === true) session = await openSession({ plan, places, initial: options.state });
+    const gathered = { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress, session };
+    return await executeWith(prepared, options, gathered);
+  } catch (error) {
+    await dropGroundwork(options.groundwork);
+    throw error;
   } finally {
+    session?.close();
     await starts?.close();
   }
+}
+
+/** Most runs keep no session, and do not load what keeps one. */
+async function openSession(options: RunSessionOptions): Promise<RunSession | undefined> {
+  if (options.plan.session === undefined) return undefined;
+  const { RunSession } = await import("./run_session.ts");
+  return await RunSession.open(options);
 }
 
 /** What was gathered for a run. */
@@ -125,19 +162,24 @@ interface Gathered {
   readonly prebuilt: Awaited<ReturnType<typeof findPrebuilt>>;
   readonly starts: ProgramStarts | undefined;
   readonly egress: EgressRecords;
+  readonly session: RunSession | undefined;
 }
 
 async function executeWith(
   prepared: PreparedRun,
   options: ExecuteOptions,
-  { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress }: Gathered,
+  { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress, session }: Gathered,
 ): Promise<Executed> {
   const { plan, places } = prepared;
-  const clock = Date.now();
-  const runId = makeRunId(clock);
-  const seed = crypto.getRandomValues(new Uint8Array(16)).toHex();
+  const now = Date.now();
+  const runId = options.runId ?? makeRunId(now);
+  const state = session?.state ?? options.state ?? {};
+  const { clock, seed } = options.rerun ?? { clock: now, seed: crypto.getRandomValues(new Uint8Array(16)).toHex() };
   const [auditDir, key] = await Promise.all([
-    makeRunDir(prepared, runId, options.runsDir),
+    makeRunDir(prepared, runId, {
+      ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
+      named: options.runId !== undefined,
+    }),
     cacheKey(places.state),
   ]);
   const approvals = await openApprovals(prepared, options);
@@ -147,15 +189,28 @@ async function executeWith(
     proxy,
     extra: {
       ...starts?.record,
+      ...await inputRecord(options, plan),
+      state_controls: {
+        mode: session === undefined ? "run" : "session",
+        file: session === undefined ? null : plan.session?.file ?? null,
+        max_state_bytes: plan.budgets.stateBytes,
+        close_revocation: "enforced",
+      },
       ...approvals?.start,
       ...questionsIn(plan, options),
       ...options.start,
       ...(options.dryRun === true ? { dry_run: true } : {}),
+      ...(options.record === true
+        ? { recording: { file: RECORDING_FILE, version: RECORDING_VERSION, bundle: await sha256(prepared.code) } }
+        : {}),
     },
   });
   const run = starts === undefined ? {} : { run: startedBy(starts.setup) };
   const end = await launch({
-    plan,
+    // what the caller hands over is no part of the plan, which a lock covers
+    plan: options.context === undefined ? plan : { ...plan, context: options.context },
+    state,
+    session,
     places,
     base,
     channels,
@@ -179,6 +234,8 @@ async function executeWith(
     approvals: approvals?.parts,
     answerer: answererOf(options),
     dryRun: options.dryRun ?? false,
+    recordingPath: options.record === true ? `${auditDir}/${RECORDING_FILE}` : undefined,
+    rerun: options.rerun?.recording,
     onRecord: options.onRecord,
     onStderr: options.onStderr,
   });
@@ -201,12 +258,6 @@ class EgressRecords {
   }
 }
 
-/** `YYYYMMDD-HHMMSS-<6 letters or digits>`: sorts by time, unique on this machine. */
-function makeRunId(clock: number): string {
-  const time = new Date(clock).toISOString().replaceAll(/[-:]/g, "").replace("T", "-").slice(0, 15);
-  return `${time}-${crypto.getRandomValues(new Uint8Array(3)).toHex()}`;
-}
-
 function answererOf({ approvals }: ExecuteOptions): LaunchOptions["answerer"] {
   const { answer, via = "callback" } = approvals ?? {};
   return answer === undefined ? undefined : { answer, via };
@@ -218,71 +269,6 @@ function questionsIn({ tools }: Plan, options: ExecuteOptions): JsonObject {
   return { user_questions: { mode: answererOf(options)?.via ?? "headless" } };
 }
 
-async function makeRunDir(prepared: PreparedRun, runId: string, runsDir?: string): Promise<string> {
-  const { loaded, places } = prepared;
-  if (runsDir !== undefined) {
-    const dir = `${await makeRunsDir(runsDir)}/${runId}`;
-    assertOutOfReach(dir, prepared);
-    await orUnusable(runsDir, () => Deno.mkdir(dir, { mode: 0o700 }));
-    return dir;
-  }
-  const inState = `${places.state}/runs/${runId}`;
-  if (loaded.file === null || !await isWritable(places.project)) {
-    await makePrivateDir(inState);
-    return inState;
-  }
-  const dir = `${places.project}/.twokey/runs/${runId}`;
-  // The checkout is somebody else's data: a link in the place of `.twokey` must not decide where the log goes.
-  await makeDir(dir, { above: places.project, mode: 0o700 });
-  await ignoreInGit(`${places.project}/.twokey`);
-  return dir;
-}
-
-/** Makes the folder that the caller named for logs, and gives its real path. */
-function makeRunsDir(path: string): Promise<string> {
-  return orUnusable(path, async () => {
-    await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-    return await Deno.realPath(path);
-  });
-}
-
-async function orUnusable<T>(path: string, make: () => Promise<T>): Promise<T> {
-  try {
-    return await make();
-  } catch (cause) {
-    throw new AuditError("runs_dir_unusable", `Cannot keep the log below "${path}": no folder can be made there`, {
-      cause,
-    });
-  }
-}
-
-async function isWritable(folder: string): Promise<boolean> {
-  try {
-    const probe = `${folder}/.twokey`;
-    await Deno.mkdir(probe, { mode: 0o700 });
-    return true;
-  } catch (error) {
-    return error instanceof Deno.errors.AlreadyExists && await canWriteInto(`${folder}/.twokey`);
-  }
-}
-
-async function canWriteInto(folder: string): Promise<boolean> {
-  try {
-    await Deno.remove(await Deno.makeTempDir({ dir: folder, prefix: "probe-" }));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function ignoreInGit(folder: string): Promise<void> {
-  try {
-    await Deno.writeTextFile(`${folder}/.gitignore`, "*\n", { createNew: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-  }
-}
-
 /** Makes the folders that the host may write into; the host itself cannot make what lies above them. */
 async function makeRoots(plan: Plan, places: Places): Promise<void> {
   for (const { root } of plan.fs.write) {
@@ -291,6 +277,28 @@ async function makeRoots(plan: Plan, places: Places): Promise<void> {
   }
   const { cache } = plan.network;
   if (cache !== null) await makePrivateDir(absolute(cache.dir, places));
+}
+
+/** What is expected of events, with a schema by its digest. */
+async function expectRecord(expectEvents: Plan["expectEvents"]): Promise<JsonObject> {
+  const fields = await Promise.all(
+    Object.entries(expectEvents).map(async ([kind, { min, max, schema }]): Promise<[string, JsonObject]> => [kind, {
+      min,
+      ...(max === undefined ? {} : { max }),
+      ...(schema === undefined ? {} : { schema_sha256: await digest(schema.value) }),
+    }]),
+  );
+  return Object.fromEntries(fields);
+}
+
+/** What the caller handed over, by its digest: a later run on the same data can tell. */
+async function inputRecord({ context, state }: RunInputs, { session }: Plan): Promise<JsonObject> {
+  return {
+    ...(context === undefined ? {} : { context_sha256: await digest(context) }),
+    ...(state === undefined
+      ? {}
+      : { state_sha256: await digest(state), state_by: session ? "session_or_flag" : "flag" }),
+  };
 }
 
 async function startRecord(
@@ -312,7 +320,9 @@ async function startRecord(
     seed,
     budgets: { ...budgets },
     expect_denials: expectDenials.map(({ tool, code }) => ({ tool, code })),
-    expect_events: { ...expectEvents },
+    expect_events: await expectRecord(expectEvents),
+    event_budget: { max_events: budgets.events, max_event_bytes: budgets.eventBytes },
+    audit_redaction: { common_fields: [...SECRET_FIELDS], policy_fields: [...plan.redact], known_secrets: "enforced" },
     unsafe: unsafe.map((grant) => ({ ...grant, path: portable(grant.path, places) })),
     ...extra,
   };

@@ -12,10 +12,12 @@ import { AuditError, ControlError, type TwokeyError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { after } from "./after.ts";
 import { Approvals } from "./approvals.ts";
+import { ArtifactLedger } from "./artifact_ledger.ts";
 import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
+import { RecordingWriter } from "./recording_writer.ts";
 import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
@@ -52,6 +54,8 @@ interface HostWords {
   end?: { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string };
   fault?: { code: string; message: string };
   ready?: JsonObject;
+  /** JSON text of the state that a session keeps. */
+  state?: string;
 }
 
 class Run {
@@ -64,9 +68,11 @@ class Run {
   readonly #words: HostWords = {};
   readonly #groups: ChildGroups;
   readonly #turns = new Turns();
+  readonly #artifacts: ArtifactLedger;
   readonly #approvals: Approvals | undefined;
   readonly #questions: Questions;
   #audit: AuditWriter | undefined;
+  #recording: RecordingWriter | undefined;
   #leave: (() => void) | undefined;
   #auditError: unknown;
   #ended = false;
@@ -74,6 +80,7 @@ class Run {
   constructor(options: LaunchOptions) {
     this.#options = options;
     const { plan, base, channels } = options;
+    this.#artifacts = new ArtifactLedger(plan);
     // The agent first: its start overlaps with everything else, and it waits for the host in any case.
     if (plan.isolation === "process") this.#agent = spawnAgent(base, channels, options.agentBoot, plan.budgets);
     this.#host = spawnHost(base, options.hostFlags, [options.hostMain, ...hostArgs(options)], {
@@ -142,19 +149,24 @@ class Run {
     this.#kill();
     this.#groups.end();
     this.#audit?.close();
+    this.#recording?.close();
     this.#ends.close();
   }
 
   #openAudit(): void {
-    const { auditPath, runId, start } = this.#options;
-    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256: new GrowingSha256().digest });
-    this.#audit.append([JSON.stringify({ type: "run_start", ...start })]);
+    const { auditPath, recordingPath, runId, start, session } = this.#options;
+    const sha256 = new GrowingSha256().digest;
+    this.#audit = AuditWriter.create(auditPath, { runId, now: Date.now, sha256 });
+    if (recordingPath !== undefined) this.#recording = RecordingWriter.create(recordingPath, sha256);
+    const loaded = session === undefined ? [] : [JSON.stringify(session.loaded)];
+    this.#audit.append([JSON.stringify({ type: "run_start", ...start }), ...loaded]);
     this.#audit.sync();
   }
 
   #sendInit(): void {
-    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs } =
+    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs, rerun } =
       this.#options;
+    const { state = {}, session } = this.#options;
     const init = {
       plan,
       places,
@@ -166,14 +178,18 @@ class Run {
       seed,
       dryRun,
       canary: channels.canary,
+      state,
+      ...(session === undefined ? {} : { session: { turnId: session.turnId } }),
       ...(programs === undefined ? {} : { programs: programs.setup }),
+      ...(this.#recording === undefined ? {} : { record: true }),
+      ...(rerun === undefined ? {} : { rerun: { bytes: rerun.length } }),
     };
     // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
     this.#answer(`${JSON.stringify(init)}\n`);
   }
 
-  async #answer(text: string): Promise<void> {
-    const bytes = ENCODER.encode(text);
+  async #answer(answer: string | Uint8Array): Promise<void> {
+    const bytes = typeof answer === "string" ? ENCODER.encode(answer) : answer;
     try {
       for (let at = 0; at < bytes.length;) at += await this.#ends.answers.write(bytes.subarray(at));
     } catch {
@@ -223,12 +239,18 @@ class Run {
         this.#control(line);
         continue;
       }
+      if (line.startsWith("%") && this.#recording !== undefined) {
+        this.#recording.append(line.slice(1));
+        continue;
+      }
       const waits = line.startsWith("!");
       const text = waits ? line.slice(1) : line;
       const body = checkBody(text);
+      this.#recording?.check(body);
       texts.push(text);
       bodies.push(body);
       this.#supervisor.saw(body);
+      this.#artifacts.saw(body);
       this.#approvals?.saw(body);
       if (waits) waiting++;
     }
@@ -248,6 +270,10 @@ class Run {
   #control(line: string): void {
     const space = line.indexOf(" ");
     const word = line.slice(1, space);
+    if (word === "state") {
+      this.#words.state = line.slice(space + 1);
+      return;
+    }
     const body = JSON.parse(line.slice(space + 1)) as JsonObject;
     if (word === "ready") {
       this.#words.ready = body;
@@ -261,6 +287,7 @@ class Run {
     else if (word === "question") this.#questions.ask(body);
     else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
+    else if (word === "recording") this.#answer(this.#options.rerun ?? new Uint8Array());
     else if (word === "gone") this.#groups.gone(Number(body.pid));
     else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
     else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
@@ -330,7 +357,7 @@ class Run {
     return status;
   }
 
-  #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): RunEnd {
+  async #finish(hostStatus: Deno.CommandStatus, agentStatus: Deno.CommandStatus | undefined): Promise<RunEnd> {
     const { plan, places } = this.#options;
     if (this.#words.end === undefined) {
       for (const { root } of plan.fs.write) sweepTemps(this.#options.seed.slice(0, OWNER_DIGITS), root, places);
@@ -338,18 +365,26 @@ class Run {
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;
     if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
-    const { status, reason, error, value } = this.#judge(hostStatus, agentStatus);
+    const judged = this.#judge(hostStatus, agentStatus);
+    const unsaved = await this.#saveSession(judged.reason);
+    const { status, reason, error, value } = unsaved ?? judged;
     const { inFlight } = this.#supervisor;
     const { fault } = this.#words;
     this.#ended = true;
-    audit.append([JSON.stringify({
-      type: "run_end",
-      status,
-      reason,
-      ...(error === undefined ? {} : { error }),
-      ...(fault === undefined ? {} : { fault }),
-      ...(inFlight.length === 0 ? {} : { in_flight: inFlight as unknown as Json }),
-    })]);
+    this.#recording?.sync();
+    const manifest = this.#artifacts.record({ status, reason }, this.#options.start.plan ?? null);
+    audit.append([
+      JSON.stringify(manifest),
+      JSON.stringify({
+        type: "run_end",
+        status,
+        reason,
+        ...(error === undefined ? {} : { error }),
+        ...(fault === undefined ? {} : { fault }),
+        ...(inFlight.length === 0 ? {} : { in_flight: inFlight as unknown as Json }),
+        ...(this.#recording === undefined ? {} : { recording: this.#recording.summary }),
+      }),
+    ]);
     audit.sync();
     return {
       status,
@@ -362,6 +397,23 @@ class Run {
       head: audit.head,
       records: audit.seq,
     };
+  }
+
+  /** Keeps the state of a run that ended well. Everything that could change it has settled: the host is gone. */
+  async #saveSession(
+    reason: string,
+  ): Promise<{ status: "error"; reason: string; error?: never; value?: never } | undefined> {
+    const { session, runId } = this.#options;
+    const failed = await session?.save(this.#words.state, {
+      runId,
+      reason,
+      record: (body) => {
+        this.#append([JSON.stringify(body)]);
+        this.#audit?.sync();
+        this.#options.onRecord(body);
+      },
+    });
+    return failed === undefined ? undefined : { status: "error", reason: failed };
   }
 
   #judge(

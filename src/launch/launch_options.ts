@@ -9,6 +9,7 @@ import type { JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import type { ProgramSetup } from "../plan/program_setup.ts";
 import type { ChannelPaths } from "./channels.ts";
+import type { RunSession } from "./run_session.ts";
 import type { ApprovalsOptions } from "./approvals.ts";
 import type { QuestionsOptions } from "./questions.ts";
 import type { BaseSystem } from "./spawn.ts";
@@ -48,12 +49,20 @@ export interface LaunchOptions {
     /** Is handed what writes a record of the launcher's own, once the log is open. */
     attach(write: (body: RecordBody) => void): void;
   } | undefined;
+  /** What the agent's state starts with; absent: nothing. */
+  readonly state?: JsonObject;
+  /** What keeps the state between runs; absent where it ends with the run. */
+  readonly session?: RunSession | undefined;
   /** How calls that ask are approved; absent where none can ask. */
   readonly approvals?: Omit<ApprovalsOptions, "plan" | "runId" | "redactor" | "now" | "turns"> | undefined;
   /** Who answers what agents ask; absent where nobody does. */
   readonly answerer?: QuestionsOptions["answerer"];
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
+  /** Path of the recording to make; absent: none is made. */
+  readonly recordingPath?: string | undefined;
+  /** A verified recording to answer from; the plan grants nothing then. */
+  readonly rerun?: Uint8Array | undefined;
   /** Every record of the host, once it is in the log. */
   onRecord(body: RecordBody): void;
   /** One line of standard error: untrusted, not escaped. */

@@ -7,7 +7,7 @@ import { isInside } from "../authority/path.ts";
 import { UsageError } from "../errors.ts";
 import { isPlace } from "../plan/key1.ts";
 import { absolute } from "../plan/plan.ts";
-import type { PreparedRun } from "./prepare.ts";
+import type { CompiledPolicy } from "./prepare.ts";
 
 /**
  * Refuses a place below a root of the plan: a log there could be read by a later agent, and a made-up one could be
@@ -18,7 +18,7 @@ import type { PreparedRun } from "./prepare.ts";
  */
 export function assertOutOfReach(
   dir: string,
-  { plan, places }: PreparedRun,
+  { plan, places }: Pick<CompiledPolicy, "plan" | "places">,
   { code, log }: { readonly code: string; readonly log: string } = { code: "usage_runs_dir", log: "the log" },
 ): void {
   const kept = plan.fs.secret.filter(isPlace).map((place) => absolute(place, places));

@@ -8,7 +8,7 @@ import { esbuildPath } from "./esbuild_path.ts";
 import { findPrebuilt, PREBUILT_FILES, prebuiltFolder } from "./prebuilt.ts";
 
 /** Packages that only some runs need: they stay in Deno's cache and are loaded from there. */
-const EXTERNAL = ["@valibot/to-json-schema", "acorn", "esbuild", "ignore", "ses"];
+const EXTERNAL = ["@cfworker/json-schema", "@valibot/to-json-schema", "acorn", "esbuild", "ignore", "re2js", "ses"];
 
 /** Packages that every run needs: they become part of the files. */
 const INSIDE = ["@humanwhocodes/momoa", "@noble/hashes", "@stricli/core", "canonicalize", "valibot"];

@@ -44,6 +44,8 @@ export interface PreparedRun extends CompiledPolicy {
 export interface PrepareOptions {
   /** Agent code of twokey's own, in place of the policy's agent. */
   readonly code?: string;
+  /** Bundles anew, whatever the cache of finished bundles holds. */
+  readonly fresh?: boolean;
   /** Hears one line when something takes long. */
   readonly onProgress?: (line: string) => void;
 }
@@ -78,7 +80,9 @@ export async function prepareRun(loaded: LoadedPolicy, options: PrepareOptions =
   const bundle = await bundleAgent({
     entry: agent.startsWith("/") ? agent : `${loaded.base}/${agent}`,
     project: loaded.project,
-    cacheDir: await bundleDir(places),
+    packages: loaded.policy.packages,
+    denoDir: denoDirOf(env) ?? undefined,
+    cacheDir: options.fresh === true ? undefined : await bundleDir(places),
     onProgress: options.onProgress,
   });
   const facts = await factsLater;

@@ -15,7 +15,15 @@ import type { ProcessPlan } from "../plan/process_plan.ts";
 import type { ProgramSetup, ProgramStart } from "../plan/program_setup.ts";
 import type { ProgramFact } from "../policy/program_fact.ts";
 import { confinedCommand, hostNamespace } from "./confine.ts";
-import { type Confinement, findConfinement, holdsProtected, specOf, tryRun, writeWrapper } from "./confinement.ts";
+import {
+  type Confinement,
+  findConfinement,
+  hasOwnSession,
+  holdsProtected,
+  specOf,
+  tryRun,
+  writeWrapper,
+} from "./confinement.ts";
 import { type Egress, startEgress } from "./egress.ts";
 import { makePrivateDir } from "./state_dir.ts";
 
@@ -164,7 +172,8 @@ async function writeStarts(request: StartRequest, writing: Writing): Promise<Pro
     if (fact === undefined) throw new ControlError("control_program", `Cannot start "${name}": nobody looked at it`);
     const { identity } = fact;
     if ("missing" in found) {
-      started.push([name, { run: await plainRun(`${dir}/${name}`, path), runWithEnv: null, path, identity }]);
+      const run = await plainRun(`${dir}/${name}`, path);
+      started.push([name, { run, runWithEnv: null, ownSession: run !== path, path, identity }]);
       continue;
     }
     const env = programEnv(command.args, process, { places, passed });
@@ -176,7 +185,7 @@ async function writeStarts(request: StartRequest, writing: Writing): Promise<Pro
     const run = await confine(`${dir}/${name}`, false);
     // the environment is the launcher's alone: without variables to choose there is nothing else to run
     const runWithEnv = hasVariables ? await confine(`${dir}/${name}~env`, true) : run;
-    started.push([name, { run, runWithEnv, path, identity }]);
+    started.push([name, { run, runWithEnv, ownSession: hasOwnSession(), path, identity }]);
   }
   const isNamespace = "form" in found && hostNamespace(found.form).length > 0;
   return { programs: Object.fromEntries(started), passed, confined: "form" in found, namespaced: isNamespace };

@@ -9,8 +9,9 @@ import type { JsonObject } from "../json.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { assertLocked } from "../policy/lock.ts";
 import type { ApprovalOptions } from "./approver.ts";
-import { dropGroundwork, execute, type Executed, startGroundwork } from "./execute.ts";
+import { dropGroundwork, execute, type Executed, type RunInputs, startGroundwork } from "./execute.ts";
 import { type PreparedRun, prepareRun } from "./prepare.ts";
+import { assertRunId } from "./run_dir.ts";
 import { judge, Tally, type Verdict } from "./verdict.ts";
 
 /** A policy to run, as its caller names it. */
@@ -29,8 +30,15 @@ export interface RunPolicyOptions extends ApprovalOptions {
   readonly runsDir?: string;
   /** Judges a denial that the policy does not expect as a failure (exit 77); always so when locked. */
   readonly failOnDenial?: boolean;
+  /**
+   * Keeps what the agent asks and receives in `recording.jsonl` beside the log, so that the run can be run again. Known
+   * secrets are taken out of it; the contents that tools returned are not.
+   */
+  readonly record?: boolean;
   /** Hears one line when something takes long. */
   onProgress?(line: string): void;
+  /** What is handed to the agent beside its policy, and what the run is called. */
+  readonly inputs?: RunInputs;
   /**
    * Called with the compiled plan and whether its lock was asked for and holds, before anything runs. What it throws
    * ends the run before it begins; what it returns are further fields of `run_start`.
@@ -61,6 +69,7 @@ export async function runPolicy(
   named: () => Promise<NamedRun>,
   options: RunPolicyOptions = {},
 ): Promise<FinishedRun> {
+  if (options.inputs?.runId !== undefined) assertRunId(options.inputs.runId);
   const groundwork = startGroundwork();
   let prepared: PreparedRun;
   let locked: boolean;
@@ -78,10 +87,13 @@ export async function runPolicy(
   }
   const tally = new Tally();
   const executed = await execute(prepared, {
+    ...options.inputs,
     groundwork,
+    withSession: true,
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
     start: { ...start, command: "run", locked },
     locked,
+    record: options.record ?? false,
     approvals: options,
     onRecord: (body) => {
       tally.saw(body);

@@ -21,8 +21,12 @@ export async function findBaseSystem(): Promise<BaseSystem> {
   return { setpriv, prlimit };
 }
 
-/** Opens the two pipe ends as standard input and output, then becomes the program. The words are arguments, never text. */
-const JOIN = 'exec <"$1" >"$2"; shift 2; exec "$@"';
+/**
+ * Opens the two pipe ends as standard input and output, then becomes the program. The words are arguments, never text.
+ * A launcher that was killed before its child could ask to die with it is no longer the parent: opening would wait for
+ * ever then.
+ */
+const JOIN = '[ "$PPID" = "$1" ] || exit 1; exec <"$2" >"$3"; shift 3; exec "$@"';
 
 /** Starts the agent's process. It has no permission; its only files are its two pipe ends and standard error. */
 export function spawnAgent(base: BaseSystem, paths: ChannelPaths, boot: string, budgets: Budgets): Deno.ChildProcess {
@@ -32,6 +36,7 @@ export function spawnAgent(base: BaseSystem, paths: ChannelPaths, boot: string, 
     "-c",
     JOIN,
     "sh",
+    String(Deno.pid),
     paths.hostToAgent,
     paths.agentToHost,
     ...limits(base, budgets),

@@ -13,6 +13,8 @@ export const AGENT_FAILED: ReadonlySet<string> = new Set([
   "agent_stalled",
   "agent_crash",
   "expected_event_missing",
+  "expected_event_exceeded",
+  "schema_validation_failed",
 ]);
 
 /** Reasons that mean that a control is missing or did not hold. */
@@ -78,7 +80,9 @@ export function judge(input: VerdictInput): Verdict {
   const notes = { unexpected, missing, didNothing };
   const { reason } = input;
   if (CONTROL_REGEXP.test(reason)) return { exit: EXIT.unavailable, ...notes };
-  if (reason.startsWith("audit_") || reason === "approval_log_failed") return { exit: EXIT.cannotWrite, ...notes };
+  if (/^(?:audit|session)_/.test(reason) || reason === "approval_log_failed") {
+    return { exit: EXIT.cannotWrite, ...notes };
+  }
   if (reason === "approval_pending") return { exit: EXIT.approvalPending, ...notes };
   if (reason !== "done" && !AGENT_FAILED.has(reason)) return { exit: EXIT.ended, ...notes };
   if (reason !== "done" || missing.length > 0) return { exit: EXIT.agentFailed, ...notes };

@@ -3,7 +3,7 @@
  * passes its own arguments on. Key 1 then names the wrapper, and nothing that the host says can change what it starts.
  *
  * On x86_64 a wrapper is a static ELF file of some hundred bytes: no shell, no loader, no variable has a say in it. It
- * asks to die with its parent, closes every file but the three standard ones, and becomes the program. Elsewhere it is a
+ * asks to die with its parent, begins a session of its own, closes every file but the three standard ones, and becomes the program. Elsewhere it is a
  * shell script, for shells that no variable can make run something else.
  *
  * @module
@@ -29,6 +29,7 @@ const FAILED = 126;
 
 const SYS_PRCTL = 157;
 const SYS_CLOSE_RANGE = 436;
+const SYS_SETSID = 112;
 const SYS_EXECVE = 59;
 const SYS_EXIT_GROUP = 231;
 const PR_SET_PDEATHSIG = 1;
@@ -148,6 +149,7 @@ function code({ path, words, env }: Addresses): Uint8Array {
   put(0x48, 0x8b, 0x14, 0x24); // mov rdx, [rsp]: the number of arguments
   put(0x4c, 0x8d, 0x64, 0xd4, 0x10); // lea r12, [rsp + 8 rdx + 16]: the variables
   eax(SYS_PRCTL), edi(PR_SET_PDEATHSIG), esi(SIGKILL), syscall();
+  eax(SYS_SETSID), syscall();
   eax(SYS_CLOSE_RANGE), edi(3), esi(0xffffffff), edx(0), syscall();
   put(0x48, 0x8d, 0x64, 0x24, 0x10); // lea rsp, [rsp + 16]: behind argv[0]
   for (const word of words.toReversed()) put(0x68), imm(word); // push

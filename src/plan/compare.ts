@@ -19,6 +19,7 @@ import {
   type Isolation,
   ISOLATIONS,
   type Plan,
+  type PlannedPackage,
   type UnsafeGrant,
 } from "./plan.ts";
 
@@ -41,6 +42,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareCredentials(base, head),
     ...compareSets({ subject: "variable", noun: "the variable", rule: "/network" }, base.env, head.env),
     ...compareProcess(base, head),
+    ...comparePackages(base, head),
     ...compareModel(base, head),
     ...compareSkills(base, head),
     ...compareGate(base, head),
@@ -48,6 +50,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareBudgets(base.budgets, head.budgets),
     ...compareIsolation(base.isolation, head.isolation),
     ...compareRedaction(base, head),
+    ...compareSession(base, head),
     ...compareUnsafe(base.unsafe, head.unsafe),
     ...compareFree(base, head),
   ];
@@ -140,6 +143,21 @@ function compareRepositories(base: Plan, head: Plan): Change[] {
     to.github.repos.filter(({ match }) => !from.github.repos.some((entry) => admitsRepository(entry.match, match)))
       .map(({ match, rule }) => ({ kind, subject: "repository", text: `the repository ${match}`, rule }));
   return [...beyond("gained", base, head), ...beyond("lost", head, base)];
+}
+
+/** Code of others that becomes part of the agent: another version, or another archive of the same, is another package. */
+function comparePackages({ packages: was = [] }: Plan, { packages: is = [] }: Plan): Change[] {
+  const same = (a: PlannedPackage) => (b: PlannedPackage) =>
+    a.name === b.name && a.version === b.version && a.integrity === b.integrity;
+  const text = ({ name, version, integrity }: PlannedPackage, others: readonly PlannedPackage[]) => {
+    const versions = others.filter((other) => other.name === name).map((other) => other.version);
+    const instead = versions.length === 0 || versions.includes(version) ? "" : ` instead of ${versions.join(", ")}`;
+    return `the package ${name} ${version}${instead} (${integrity.slice(0, 19)}…)`;
+  };
+  const beyond = (kind: Change["kind"], from: readonly PlannedPackage[], to: readonly PlannedPackage[]): Change[] =>
+    to.filter((one) => !from.some(same(one)))
+      .map((one) => ({ kind, subject: "package", text: text(one, from), rule: one.rule }));
+  return [...beyond("gained", was, is), ...beyond("lost", is, was)];
 }
 
 /** Another variable is another credential: who asks decides what is answered. */
@@ -274,6 +292,16 @@ function compareRedaction({ redact: was }: Plan, { redact: is }: Plan): Change[]
     ...was.filter((name) => !is.includes(name)).map((name) => change("gained", `the field "${name}" in the log`)),
     ...is.filter((name) => !was.includes(name)).map((name) => change("narrowed", `the field "${name}" is redacted`)),
   ];
+}
+
+/** What is kept between runs is what one run can tell the next one. */
+function compareSession(base: Plan, head: Plan): Change[] {
+  const fileOf = ({ session }: Plan) => session === undefined ? [] : [session.file];
+  return compareSets(
+    { subject: "session", noun: "state kept between runs in", rule: head.session?.rule ?? "/session" },
+    fileOf(base),
+    fileOf(head),
+  );
 }
 
 function isInSets({ kind, tools }: GateRule): boolean {

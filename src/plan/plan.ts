@@ -19,7 +19,10 @@ export const ISOLATIONS = ["process", "worker", "compartment"] as const;
 /** Where agent code runs. */
 export type Isolation = typeof ISOLATIONS[number];
 
-/** A path that starts with `${project}`, `${twokey}` or `${state}`, or an absolute path outside of all three. */
+/**
+ * A path that starts with `${project}`, `${twokey}` or `${state}`, or an absolute path outside of all three. A module of
+ * a package is `${npm}/<name>@<version>/<file>`, wherever it was installed: it names what is in it, not a place.
+ */
 export type PortablePath = string;
 
 /** One root that may be read. */
@@ -166,12 +169,47 @@ export interface RepositoryGrant {
   readonly rule: string;
 }
 
+/** An npm package that the agent may import. */
+export interface PlannedPackage {
+  /** The registry's name, with its scope. */
+  readonly name: string;
+  /** Exact version, from the project's lock. */
+  readonly version: string;
+  /** Digest of the package's archive, as the lock writes it: `sha512-…`. The files themselves are in `agent.modules`. */
+  readonly integrity: string;
+  /** JSON Pointer into the policy: the listed package that this one is, or that brings it along. */
+  readonly rule: string;
+}
+
 /** A denial that the policy expects: the run fails when it does not come. */
 export interface ExpectedDenial {
   /** Tool whose call must be denied. */
   readonly tool: string;
   /** Reason slug; `null` accepts any. */
   readonly code: string | null;
+  /** JSON Pointer into the policy. */
+  readonly rule: string;
+}
+
+/** What the policy expects of the events of one kind. */
+export interface ExpectedEvents {
+  /** The least number of them. */
+  readonly min: number;
+  /** The largest number of them; absent: the budget alone. */
+  readonly max?: number;
+  /** What each of them must fit; absent: anything. */
+  readonly schema?: {
+    /** JSON Schema without faults, of the part that is checked here. */
+    readonly value: JsonObject | boolean;
+    /** The file it was read from, with its SHA-256; absent where it stands in the policy. */
+    readonly file?: { readonly path: PortablePath; readonly sha256: string };
+  };
+}
+
+/** Where the state of an agent is kept between runs. */
+export interface SessionPlan {
+  /** The session file. */
+  readonly file: PortablePath;
   /** JSON Pointer into the policy. */
   readonly rule: string;
 }
@@ -238,12 +276,16 @@ export interface Plan {
   readonly env: readonly string[];
   /** Field names whose values never reach the log, beside the built-in ones. */
   readonly redact: readonly string[];
-  /** Events the run must emit: kind to the least number of them. */
-  readonly expectEvents: Readonly<Record<string, number>>;
+  /** Events that the run is expected to emit, by kind. */
+  readonly expectEvents: Readonly<Record<string, ExpectedEvents>>;
+  /** Where the agent's state is kept between runs; absent: it ends with the run. */
+  readonly session?: SessionPlan;
   /** Denials without which the run fails. */
   readonly expectDenials: readonly ExpectedDenial[];
   /** Plain JSON that agent code sees as `context`. */
   readonly context: JsonObject;
+  /** Packages that the agent may import, sorted by name and version; absent: none. */
+  readonly packages?: readonly PlannedPackage[];
   /** The agent's module; `null` where no agent was bundled. */
   readonly agent: {
     readonly entry: PortablePath;
@@ -262,6 +304,11 @@ export interface Places {
   readonly twokey: string;
   /** `${state}`: the user's state of this project, outside of it. */
   readonly state: string;
+}
+
+/** Where the modules of a package are in a plan, the slash behind it included: `${npm}/<name>@<version>/`. */
+export function packagePlace({ name, version }: Pick<PlannedPackage, "name" | "version">): string {
+  return "${npm}/" + `${name}@${version}/`;
 }
 
 /** Whether the network tools of a plan ask the network: not where every answer is recorded, or the cache alone answers. */

@@ -25,6 +25,8 @@ export interface ProgramStart {
    * where the environment can be handed over directly.
    */
   readonly runWithEnv: string | null;
+  /** Whether what is run begins a session of its own. */
+  readonly ownSession: boolean;
   /** The program. Absolute. */
   readonly path: string;
   /** What the program was when its digest was taken. */

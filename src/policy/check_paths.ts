@@ -38,17 +38,23 @@ interface Root {
 }
 
 /**
- * Plans the `fs` block. `kept` are files that no tool may write: agent modules, fixtures, certificates, programs. `work`
- * are folders that the host may look into because programs start there.
+ * Plans the `fs` block. `kept` are files that no tool may write: agent modules, fixtures, certificates, programs.
+ *
+ * @param options `work` are folders that the host may look into because programs start there; `secret` are files that no
+ * tool may read.
  */
-export function planFiles(check: Check, kept: readonly string[], work: readonly string[] = []): Plan["fs"] {
+export function planFiles(
+  check: Check,
+  kept: readonly string[],
+  { work = [], secret: hidden = [] }: { readonly work?: readonly string[]; readonly secret?: readonly string[] } = {},
+): Plan["fs"] {
   const read = readRoots(check);
   const write = writeRoots(check);
   checkNesting(check, read);
   const places = protectedPlaces(check, kept);
   for (const root of write) refuseProtected(check, root, places);
   const seen = work.map((path): Root => ({ at: "", path, folder: true, include: [], exclude: [] }));
-  const secret = secretPlaces(check, [...read, ...seen]);
+  const secret = secretPlaces(check, [...read, ...seen], hidden);
   // what key 1 denies to read could not be verified after writing it, and other programs obey it without asking
   const inWriteRoot = [...new Set([...places, ...secret])].toSorted().filter((place) =>
     write.some(({ path }) => isInside(path, place))
@@ -252,11 +258,11 @@ function refuseProtected(check: Check, root: Root, places: readonly string[]): v
 }
 
 /** The places below read roots that key 1 denies: the runner's state first, then likely secrets the policy does not name. */
-function secretPlaces(check: Check, roots: readonly Root[]): string[] {
+function secretPlaces(check: Check, roots: readonly Root[], hidden: readonly string[]): string[] {
   const { project, state } = check.facts.places;
   const folders = roots.filter(({ folder }) => folder);
   const around = makeAround(roots);
-  const places = [resolvePath(project, ".twokey"), state].filter((place) =>
+  const places = [resolvePath(project, ".twokey"), state, ...hidden].filter((place) =>
     folders.some(({ path }) => isInside(path, place))
   );
   for (const name of SECRET_PLACES) {

@@ -5,16 +5,18 @@
  */
 import { deepFreeze, type JsonObject } from "../json.ts";
 import { isInside, nameOf } from "../authority/path.ts";
-import type { Budgets, NetworkPlan, Plan } from "../plan/plan.ts";
+import { type Budgets, type NetworkPlan, packagePlace, type Plan, type PlannedPackage } from "../plan/plan.ts";
 import type { ToolManifests } from "../tool/manifest.ts";
 import { defaultBudgets } from "../plan/budgets.ts";
 import { Check, quote } from "./check.ts";
 import { planFiles, planUnsafe } from "./check_paths.ts";
 import { planApprovals } from "./check_approvals.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";
+import { planExpectedEvents, planSession, schemaFiles } from "./check_controls.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { operatorsFolders, planProcess } from "./check_process.ts";
 import { planModel } from "./check_model.ts";
+import { planPackages } from "./check_packages.ts";
 import { planSkills } from "./check_skills.ts";
 import { planTools } from "./check_tools.ts";
 import type { Facts } from "./inspect.ts";
@@ -27,6 +29,8 @@ export interface AgentModule {
   readonly path: string;
   /** SHA-256 of its bytes. */
   readonly sha256: string;
+  /** `${npm}/<name>@<version>/<file>`, for a file of a package. */
+  readonly packaged?: string;
 }
 
 /** What a plan is made from. */
@@ -48,24 +52,30 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   const { policy } = loaded;
   const budgets = planBudgets(check);
   const tools = planTools(check, budgets);
-  const agent = planAgent(check, modules);
+  const packages = planPackages(check);
+  const agent = planAgent(check, modules, packages ?? []);
   const network = planNetwork(check);
   const programs = planProcess(check);
   const skills = planSkills(check);
   const kept = [
     ...programs.kept,
     ...skills.kept,
-    ...(modules ?? []).map(({ path }) => path),
+    ...(modules ?? []).filter(({ packaged }) => packaged === undefined).map(({ path }) => path),
+    // whether the packages are there or in Deno's cache, which is protected in any case: the same plan on any machine
+    ...(packages === undefined ? [] : [`${facts.places.project}/node_modules`]),
     ...["/agent", "/network/ca/file", "/model/fixture"].flatMap((at) => facts.paths.get(at)?.real ?? []),
+    ...schemaFiles(check),
     ...(policy.network?.fixtures ?? []).flatMap((_, i) => facts.paths.get(`/network/fixtures/${i}`)?.real ?? []),
   ];
-  const fs = planFiles(check, kept, programs.folders);
+  const session = planSession(check, budgets);
+  const fs = planFiles(check, [...kept, ...session.kept], { work: programs.folders, secret: session.kept });
   const gate = planGate(check);
   const approvals = planApprovals(check);
   const github = planGitHub(check);
   const model = planModel(check);
   const credentials = planCredentials(check);
   const expectDenials = planExpectedDenials(check);
+  const expectEvents = planExpectedEvents(check);
   checkCache(check);
   const unsafe = [...planUnsafe(check, fs), ...operatorsFolders(check, programs.process), ...programs.unsafe];
   refuse(check.issues);
@@ -92,9 +102,11 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     budgets,
     env: [...new Set(env.filter((name) => name !== undefined))].toSorted(),
     redact: [...new Set(policy.redact ?? [])],
-    expectEvents: policy.expectEvents ?? {},
+    expectEvents,
+    ...(session.plan === undefined ? {} : { session: session.plan }),
     expectDenials,
     context: structuredClone(policy.context ?? {}) as JsonObject,
+    ...(packages === undefined ? {} : { packages }),
     agent,
     unsafe,
   });
@@ -128,7 +140,11 @@ function planBudgets(check: Check): Budgets {
   return budgets;
 }
 
-function planAgent(check: Check, modules: readonly AgentModule[] | null): Plan["agent"] {
+function planAgent(
+  check: Check,
+  modules: readonly AgentModule[] | null,
+  packages: readonly PlannedPackage[],
+): Plan["agent"] {
   const { agent } = check.loaded.policy;
   if (agent === undefined) return null;
   const fact = check.path("/agent", agent);
@@ -146,10 +162,15 @@ function planAgent(check: Check, modules: readonly AgentModule[] | null): Plan["
     const message = `Cannot run ${name}: it is no TypeScript or JavaScript module`;
     check.refuse({ at: "/agent", code: "policy_agent_kind", message, fix: "Name a .ts or .js file" });
   }
+  for (const { packaged } of modules ?? []) {
+    if (packaged === undefined || packages.some((one) => packaged.startsWith(packagePlace(one)))) continue;
+    const message = `Cannot run ${name}: ${quote(packaged)} is of no package that the policy lists`;
+    check.refuse({ at: "/agent", code: "policy_package_moved", message, fix: "Run again: the lock has changed" });
+  }
   return {
     entry: check.portable(fact.path),
     modules: (modules ?? [])
-      .map(({ path, sha256 }) => ({ path: check.portable(path), sha256 }))
+      .map(({ path, sha256, packaged }) => ({ path: packaged ?? check.portable(path), sha256 }))
       .toSorted((a, b) => a.path < b.path ? -1 : 1),
   };
 }

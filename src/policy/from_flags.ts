@@ -4,18 +4,17 @@
  *
  * @module
  */
-import { type Position, UsageError } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
-import { isInside, nameOf, pathProblem, resolvePath } from "../authority/path.ts";
+import { UsageError } from "../errors.ts";
+import { nameOf, resolvePath } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
 import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { SKILL_NAME } from "../authority/skill_name.ts";
 import { BUDGETS } from "../plan/budgets.ts";
-import { checkShape, digestPolicy, dotted, findProject, type LoadedPolicy } from "./load.ts";
+import { dotted, findProject, type LoadedPolicy } from "./load.ts";
+import { COMMAND_LINE, type FlaggedPolicy, Merge } from "./merge.ts";
 import { realOf } from "./real_path.ts";
 import { addApprovals, type ApprovalFlags } from "./approval_flags.ts";
 import { addModel, type ModelFlags } from "./model_flags.ts";
-import type { Policy } from "./schema.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
 export interface PolicyFlags extends ModelFlags, ApprovalFlags {
@@ -61,6 +60,18 @@ export interface PolicyFlags extends ModelFlags, ApprovalFlags {
   readonly maxToolArgBytes?: number;
   /** `--max-tool-result-bytes`: UTF-8 bytes of the result of one call. */
   readonly maxToolResultBytes?: number;
+  /** `--max-events`: events of the run. */
+  readonly maxEvents?: number;
+  /** `--max-event-bytes`: UTF-8 bytes of all events together. */
+  readonly maxEventBytes?: number;
+  /** `--max-state-bytes`: UTF-8 bytes of the agent's state. */
+  readonly maxStateBytes?: number;
+  /** `--expect-event`: `<kind>=<path>`, a JSON Schema that every event of that kind must fit. */
+  readonly expectEvent?: readonly string[];
+  /** `--redact-field`: names of fields whose values never reach the log. */
+  readonly redactField?: readonly string[];
+  /** `--session-file`: file that keeps the agent's state between runs. */
+  readonly sessionFile?: string;
   /** `--tool-timeout-ms`: deadline of one call. */
   readonly toolTimeoutMs?: number;
   /** `--worker`: short for `--isolation=worker`. */
@@ -68,15 +79,6 @@ export interface PolicyFlags extends ModelFlags, ApprovalFlags {
   /** `--isolation`: where agent code runs. */
   readonly isolation?: Isolation;
 }
-
-/** A policy with flags added. */
-export interface FlaggedPolicy {
-  readonly loaded: LoadedPolicy;
-  /** The flags that add authority to what the file grants, as typed (`--fs-read`); empty where they only narrow. */
-  readonly added: readonly string[];
-}
-
-const COMMAND_LINE: Position = Object.freeze({ file: "command line", line: 1, column: 1 });
 
 /**
  * Makes a policy of flags alone, relative to the folder `cwd`.
@@ -133,6 +135,10 @@ export async function withFlags(
   budget("toolArgBytes", "--max-tool-arg-bytes", flags.maxToolArgBytes);
   budget("toolResultBytes", "--max-tool-result-bytes", flags.maxToolResultBytes);
   budget("toolTimeoutMs", "--tool-timeout-ms", flags.toolTimeoutMs);
+  budget("events", "--max-events", flags.maxEvents);
+  budget("eventBytes", "--max-event-bytes", flags.maxEventBytes);
+  budget("stateBytes", "--max-state-bytes", flags.maxStateBytes);
+  addControls(merge, flags);
   addIsolation(merge, flags);
   return await merge.finish();
 }
@@ -295,6 +301,27 @@ function programPath(merge: Merge, path: string): string {
   return path.includes("/") ? merge.path(path) : merge.path(`./${path}`);
 }
 
+function addControls(merge: Merge, flags: PolicyFlags): void {
+  const { expectEvents = {}, redact = [], session } = merge.loaded.policy;
+  for (const text of flags.expectEvent ?? []) {
+    const [, kind, path] = /^([A-Za-z0-9_.:-]{1,128})=(.+)$/s.exec(text) ?? [];
+    if (kind === undefined || path === undefined) {
+      throw new UsageError("usage_expect_event", "Cannot use --expect-event: expected <kind>=<path of a JSON Schema>");
+    }
+    const known = Object.hasOwn(expectEvents, kind) ? expectEvents[kind] : undefined;
+    const counts = typeof known === "number" ? { min: known } : known;
+    // the flag stands for the schema alone: what the policy says of the numbers stays
+    merge.set(`/expectEvents/${kind}`, "--expect-event", { ...counts, schema: merge.path(path) });
+  }
+  for (const name of new Set(flags.redactField)) {
+    if (!redact.includes(name)) merge.narrow("/redact", "--redact-field", name);
+  }
+  if (flags.sessionFile === undefined) return;
+  const file = merge.path(flags.sessionFile);
+  merge.set("/session", "--session-file", { file });
+  if (typeof session !== "object" || session.file !== file) merge.adds("--session-file");
+}
+
 function addIsolation(merge: Merge, flags: PolicyFlags): void {
   if (flags.worker === true && flags.isolation !== undefined && flags.isolation !== "worker") {
     throw new UsageError("usage_conflict", `Cannot use --worker with --isolation=${flags.isolation}: name one of them`);
@@ -313,103 +340,5 @@ function isRegularFile(path: string): boolean {
     return Deno.statSync(path).isFile;
   } catch {
     return false;
-  }
-}
-
-/** A mutable JSON object or list, while flags are put into it. */
-type Mutable = { [key: string]: unknown };
-
-/** A policy's value while flags are added, and which value came from which flag. */
-class Merge {
-  readonly loaded: LoadedPolicy;
-  readonly cwd: string;
-  readonly #value: Mutable;
-  readonly #origins = new Map<string, string>();
-  readonly #added = new Set<string>();
-
-  constructor(loaded: LoadedPolicy, cwd: string) {
-    this.loaded = loaded;
-    this.cwd = cwd;
-    this.#value = structuredClone(loaded.policy) as Mutable;
-  }
-
-  /** A flag's path as the merged policy must spell it: as typed where both are relative to the same folder. */
-  path(text: string): string {
-    return pathProblem(text) !== null || this.cwd === this.loaded.base ? text : resolvePath(this.cwd, text);
-  }
-
-  adds(flag: string): void {
-    this.#added.add(flag);
-  }
-
-  from(pointer: string, flag: string): void {
-    this.#origins.set(pointer, flag);
-  }
-
-  set(pointer: string, flag: string, value: unknown): void {
-    if (value === undefined) return;
-    const parts = pointer.split("/").slice(1);
-    const last = parts.pop() ?? "";
-    this.#at(parts)[last] = value;
-    this.from(pointer, flag);
-  }
-
-  /** Sets a number; more than before is added authority. */
-  raise(pointer: string, flag: string, { value, before }: { value: number | undefined; before: number }): void {
-    this.set(pointer, flag, value);
-    if (value !== undefined && value > before) this.adds(flag);
-  }
-
-  /** Appends to a list; returns the JSON Pointer of the new element. */
-  append(pointer: string, flag: string, value: unknown): string {
-    this.adds(flag);
-    return this.narrow(pointer, flag, value);
-  }
-
-  /** As `append`, where the element takes authority away. */
-  narrow(pointer: string, flag: string, value: unknown): string {
-    const parts = pointer.split("/").slice(1);
-    const last = parts.pop() ?? "";
-    const holder = this.#at(parts);
-    const list = (holder[last] ?? []) as unknown[];
-    holder[last] = [...list, value];
-    const at = `${pointer}/${list.length}`;
-    this.from(at, flag);
-    return at;
-  }
-
-  async finish(): Promise<FlaggedPolicy> {
-    const { loaded } = this;
-    const nameOf = (pointer: string): string => this.#origin(pointer) ?? loaded.nameOf(pointer);
-    const positionOf = (pointer: string): Position =>
-      this.#origin(pointer) === undefined ? loaded.positionOf(pointer) : COMMAND_LINE;
-    const value = this.#value as unknown as JsonObject;
-    const policy: Policy = checkShape(value as Json, { nameOf, positionOf, keyPositionOf: positionOf });
-    return {
-      added: [...this.#added],
-      loaded: {
-        ...loaded,
-        policy,
-        sha256: this.#origins.size === 0 && loaded.sha256 !== "" ? loaded.sha256 : await digestPolicy(value),
-        nameOf,
-        positionOf,
-        isOperators: (pointer) => this.#origin(pointer) !== undefined || loaded.isOperators(pointer),
-      },
-    };
-  }
-
-  /** The flag of the value at a pointer, or of the nearest value around it. */
-  #origin(pointer: string): string | undefined {
-    for (const [at, flag] of [...this.#origins].toReversed()) if (isInside(at, pointer)) return flag;
-    return undefined;
-  }
-
-  #at(parts: readonly string[]): Mutable {
-    let at = this.#value;
-    for (const part of parts) {
-      at[part] ??= {};
-      at = at[part] as Mutable;
-    }
-    return at;
   }
 }

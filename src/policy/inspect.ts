@@ -3,12 +3,14 @@
  *
  * @module
  */
-import { sha256 } from "../json.ts";
+import { isJsonObject, type JsonObject, sha256 } from "../json.ts";
 import { pathProblem, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
 import { SKILL_FILE } from "../plan/skill_plan.ts";
+import type { EventSchemaFact, EventSchemaSource } from "./event_schema_fact.ts";
 import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
+import { addFix, type LockedPackages, lockedPackages, PACKAGE_LOCKS, type PackageProblem } from "./package_lock.ts";
 import { type ProgramFact, readProgram } from "./program_fact.ts";
 import { maybeLstat, realOf } from "./real_path.ts";
 import { skillsOf } from "./check_skills.ts";
@@ -39,8 +41,12 @@ export interface Facts {
   readonly skills: ReadonlyMap<string, SkillFact>;
   /** What each program is, by the JSON Pointer of its path; one that cannot be read has no fact. */
   readonly programs: ReadonlyMap<string, ProgramFact>;
+  /** What each schema of an expected event is, by its JSON Pointer; a file that cannot be read has no fact. */
+  readonly eventSchemas: ReadonlyMap<string, EventSchemaFact>;
   /** JSON Pointers of the paths that hold what the runner writes and that git tracks. */
   readonly tracked: ReadonlySet<string>;
+  /** What the project's lock says of the packages that the policy lists; `null` where it lists none. */
+  readonly packages: LockedPackages | PackageProblem | null;
 }
 
 /** Options of {@linkcode inspect}. */
@@ -83,14 +89,26 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     const skill = await skillIn(view, fact);
     if (skill !== null) skills.set(at, skill);
   }
+  const eventSchemas = new Map<string, EventSchemaFact>();
+  const addSchema = async (pointer: string, source: EventSchemaSource) => {
+    const { readEventSchema } = await import("./event_schema_fact.ts");
+    eventSchemas.set(pointer, await readEventSchema(source));
+  };
+  for (const [pointer, value] of inlineSchemas(loaded.policy)) {
+    await addSchema(pointer, { value, positionOf: (at) => loaded.positionOf(pointer + at) });
+  }
   for (const [pointer, text] of pathsOf(loaded.policy)) {
     if (pathProblem(text) !== null) continue;
     const fact = await view.lookAt(resolvePath(loaded.base, text));
     paths.set(pointer, fact);
-    if (pointer === "/network/cache/dir" && isTracked(fact.real)) tracked.add(pointer);
+    if ((pointer === "/network/cache/dir" || pointer === "/session/file") && isTracked(fact.real)) tracked.add(pointer);
     if (/^\/(?:network\/(?:fixtures\/|ca\/file$)|model\/fixture$)/.test(pointer) && fact.kind === "file") {
       const hash = await view.hashFile(fact.real);
       if (hash !== null) inputs.set(pointer, hash);
+    }
+    if (pointer.startsWith("/expectEvents/") && fact.kind === "file") {
+      const bytes = await view.readFile(fact.real);
+      if (bytes !== null) await addSchema(pointer, { bytes, file: text });
     }
     if (pointer.startsWith("/process/commands/") && fact.kind === "file") {
       const program = await readProgram(fact.real) ?? await programInView(view, fact.real);
@@ -105,7 +123,31 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     inputs,
     programs,
     skills,
+    eventSchemas,
     tracked,
+    packages: await readPackages(loaded.policy.packages ?? [], options.places.project, view),
+  };
+}
+
+/**
+ * What the project's lock says of some packages: `deno.lock` where the project has one, else `package-lock.json`.
+ *
+ * @param project Absolute path of the project.
+ * @returns `null` where no package is named; a problem where there is no lock, or none that can be used.
+ */
+export async function readPackages(
+  names: readonly string[],
+  project: string,
+  view: FileView = DISK,
+): Promise<LockedPackages | PackageProblem | null> {
+  if (names.length === 0) return null;
+  for (const lock of PACKAGE_LOCKS) {
+    const text = await lockText(view, resolvePath(project, lock));
+    if (text !== null) return lockedPackages(lock, text, names);
+  }
+  return {
+    problem: `the project has neither ${PACKAGE_LOCKS.join(" nor ")}`,
+    fix: addFix("deno.lock", names[0] ?? ""),
   };
 }
 
@@ -126,6 +168,14 @@ function pathsOf(policy: Policy): [pointer: string, path: string][] {
   if (policy.model?.fixture !== undefined) found.push(["/model/fixture", policy.model.fixture]);
   const ca = policy.network?.ca;
   if (ca !== undefined && "file" in ca) found.push(["/network/ca/file", ca.file]);
+  if (typeof policy.session === "object" && policy.session.file !== undefined) {
+    found.push(["/session/file", policy.session.file]);
+  }
+  for (const [kind, expected] of Object.entries(policy.expectEvents ?? {})) {
+    if (typeof expected === "object" && typeof expected.schema === "string") {
+      found.push([`/expectEvents/${kind}/schema`, expected.schema]);
+    }
+  }
   for (const [name, { path }] of Object.entries(policy.process?.commands ?? {})) {
     found.push([`/process/commands/${name}/path`, path]);
   }
@@ -134,6 +184,15 @@ function pathsOf(policy: Policy): [pointer: string, path: string][] {
     found.push([`/unsafe/outside/${i}/root`, root]);
   }
   return found;
+}
+
+/** Every schema that stands in a policy itself, with its JSON Pointer. */
+function inlineSchemas(policy: Policy): [pointer: string, schema: JsonObject][] {
+  return Object.entries(policy.expectEvents ?? {}).flatMap(([kind, expected]) =>
+    typeof expected === "object" && isJsonObject(expected.schema)
+      ? [[`/expectEvents/${kind}/schema`, expected.schema] as [string, JsonObject]]
+      : []
+  );
 }
 
 /**
@@ -168,6 +227,17 @@ async function programInView(view: FileView, path: string): Promise<ProgramFact 
   const sha256 = await view.hashFile(path);
   if (sha256 === null) return null;
   return { sha256, kind: "binary", setsUser: false, identity: { dev: 0, ino: 0, size: 0, mtimeMs: 0 } };
+}
+
+/** Text of a lock; `null` where there is none, or a link: that could be anybody's. */
+async function lockText(view: FileView, path: string): Promise<string | null> {
+  const { kind, real } = await view.lookAt(path);
+  const bytes = kind === "file" && real === path ? await view.readFile(path) : null;
+  try {
+    return bytes === null ? null : new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
 }
 
 async function readFile(path: string): Promise<Uint8Array<ArrayBuffer> | null> {

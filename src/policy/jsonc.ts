@@ -28,9 +28,10 @@ export interface Jsonc {
  * `constructor` or `prototype`, lone surrogates, numbers that a double cannot hold exactly or at all.
  *
  * @param file Name for the positions.
+ * @param what What messages call the text.
  * @throws {PolicyError} With every duplicate or forbidden key, or the first thing that does not parse.
  */
-export function readJsonc(text: string, file: string): Jsonc {
+export function readJsonc(text: string, file: string, what = "the policy"): Jsonc {
   const lines = lineStarts(text);
   const at = (offset: number): Position => {
     let low = 0;
@@ -42,12 +43,12 @@ export function readJsonc(text: string, file: string): Jsonc {
     }
     return { file, line: low + 1, column: offset - (lines[low] ?? 0) + 1 };
   };
-  refuse(scan(text, at));
+  refuse(scan(text, { at, what }));
 
   const values = new Map<string, number>();
   const keys = new Map<string, number>();
   const issues: PolicyIssue[] = [];
-  const value = toValue(parseText(text, at), "", { values, keys, issues, at });
+  const value = toValue(parseText(text, { at, what }), "", { values, keys, issues, at });
   refuse(issues);
 
   const positionOf = (pointer: string): Position => {
@@ -76,8 +77,14 @@ function lineStarts(text: string): number[] {
   return starts;
 }
 
+/** Where a text came from. */
+interface Source {
+  readonly what: string;
+  at(offset: number): Position;
+}
+
 /** One pass that knows strings and comments: bounds the depth before the recursive parser sees the text. */
-function scan(text: string, at: (offset: number) => Position): PolicyIssue[] {
+function scan(text: string, { at, what }: Source): PolicyIssue[] {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const char = text[i];
@@ -86,7 +93,7 @@ function scan(text: string, at: (offset: number) => Position): PolicyIssue[] {
         if (text.charCodeAt(i) < 0x20) {
           return [{
             code: "policy_syntax",
-            message: "Cannot read the policy: a string holds a control character or does not end on its line",
+            message: `Cannot read ${what}: a string holds a control character or does not end on its line`,
             position: at(i),
             fix: 'End the string with ", or write the character as \\u00XX',
           }];
@@ -102,7 +109,7 @@ function scan(text: string, at: (offset: number) => Position): PolicyIssue[] {
       if (++depth > MAX_DEPTH) {
         return [{
           code: "policy_too_deep",
-          message: `Cannot read the policy: it is nested deeper than ${MAX_DEPTH} levels`,
+          message: `Cannot read ${what}: it is nested deeper than ${MAX_DEPTH} levels`,
           position: at(i),
           fix: "Flatten this value",
         }];
@@ -114,7 +121,7 @@ function scan(text: string, at: (offset: number) => Position): PolicyIssue[] {
   return [];
 }
 
-function parseText(text: string, at: (offset: number) => Position): AnyNode {
+function parseText(text: string, { at, what: source }: Source): AnyNode {
   try {
     return parse(text, { mode: "jsonc", ranges: true, allowTrailingCommas: true }).body;
   } catch (error) {
@@ -122,7 +129,7 @@ function parseText(text: string, at: (offset: number) => Position): AnyNode {
     const what = message.replace(/\s*\(\d+:\d+\)\s*$/, "").replace(/\.$/, "");
     refuse([{
       code: "policy_syntax",
-      message: `Cannot read the policy: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
+      message: `Cannot read ${source}: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
       position: at(offset ?? 0),
       fix: "Write JSON; comments and trailing commas are allowed",
     }]);

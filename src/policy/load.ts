@@ -118,8 +118,22 @@ export function checkShape(value: Json, source: ShapeSource): Policy {
   }
   const result = v.safeParse(policySchema, value, { abortPipeEarly: true });
   if (result.success) return result.output;
-  refuse(result.issues.map((issue) => toIssue(issue, source)));
+  refuse(result.issues.flatMap(innerIssues).map((issue) => toIssue(issue, source)));
   throw new DataError("policy_invalid", "Cannot use the policy: it does not have the right shape");
+}
+
+/**
+ * The issues inside the object of a union of a plain value and an object: whoever wrote an object meant that one.
+ */
+function innerIssues(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown>[] {
+  const inner = issue.type === "union" && isJsonObject(issue.input)
+    ? (issue.issues ?? []).filter(({ path }) => path !== undefined)
+    : [];
+  const isPlainOrObject = !/^\(?Object\)?$/.test(issue.expected ?? "");
+  if (inner.length === 0 || !isPlainOrObject) return [issue];
+  return inner.flatMap((one) =>
+    innerIssues({ ...one, path: [...issue.path ?? [], ...one.path ?? []] } as v.BaseIssue<unknown>)
+  );
 }
 
 function toIssue(issue: v.BaseIssue<unknown>, source: ShapeSource): PolicyIssue {
@@ -158,7 +172,9 @@ function add(key: string | number | undefined): string {
 }
 
 function describeExpected(issue: v.BaseIssue<unknown>): string {
-  if (issue.type === "union") return '{ "fromEnv": NAME } or { "file": PATH }';
+  if (issue.type === "union") {
+    return issue.message.startsWith("Invalid") ? '{ "fromEnv": NAME } or { "file": PATH }' : issue.message;
+  }
   if (issue.type === "integer") return "a whole number";
   if (issue.type === "regex") return issue.message;
   if (issue.type === "strict_object" || issue.type === "record") return "an object";

@@ -13,6 +13,7 @@ import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
 import { type Budgets, ISOLATIONS } from "../plan/plan.ts";
 import type { OutputOf } from "../tool/define.ts";
 import { modelBlock } from "./model_schema.ts";
+import { PACKAGE_NAME } from "./package_lock.ts";
 import { accepted, processBlock, processUnsafe } from "./process_schema.ts";
 import { skillsBlock } from "./skills_schema.ts";
 
@@ -20,6 +21,9 @@ const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
 const toolName = v.pipe(v.string(), v.minLength(1), v.maxLength(128));
 const variable = v.pipe(v.string(), v.regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "a variable name"));
+
+/** Most events of a kind that can be expected: as many as a run may emit at all. */
+const MAX_EVENTS = 10_000_000;
 
 const readRoot = v.strictObject({
   root: v.pipe(
@@ -222,6 +226,29 @@ const unsafe = v.strictObject({
   ...processUnsafe,
 });
 
+const expectedEvents = v.strictObject({
+  min: v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(0),
+    v.maxValue(MAX_EVENTS),
+    v.description("The least number of them; default: 1"),
+  )),
+  max: v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(1),
+    v.maxValue(MAX_EVENTS),
+    v.description("The largest number of them; one more ends the run. Default: the budget alone"),
+  )),
+  schema: v.optional(v.pipe(
+    v.union([path, v.record(v.string(), v.unknown())], "the path of a JSON Schema, or the schema itself"),
+    v.description(
+      "JSON Schema (draft 2020-12) that each of them must fit: a file, relative to this policy, or the schema itself",
+    ),
+  )),
+});
+
 const policyTest = v.strictObject({
   name: v.optional(
     v.pipe(v.string(), v.minLength(1), v.maxLength(200), v.description("What the test shows, for people")),
@@ -253,6 +280,18 @@ export const policySchema = v.strictObject({
   agent: v.optional(v.pipe(
     path,
     v.description("The agent's entry module, relative to this policy; absent where only call is used"),
+  )),
+  packages: v.optional(v.pipe(
+    v.array(v.pipe(
+      v.string(),
+      v.regex(PACKAGE_NAME, "the name of an npm package, without a version or a path"),
+      v.description("Name of an npm package; deno.lock or package-lock.json of the project says which version"),
+    )),
+    v.maxLength(256),
+    v.description(
+      "npm packages of plain ES modules that the agent may import, with what the lock says that they depend on. " +
+        "Absent: none",
+    ),
   )),
   isolation: v.optional(v.pipe(
     v.picklist(ISOLATIONS),
@@ -290,9 +329,27 @@ export const policySchema = v.strictObject({
   expectEvents: v.optional(v.pipe(
     v.record(
       v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.:-]{1,128}$/, "an event kind of letters, digits, _ . : -")),
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000_000)),
+      v.union([
+        v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_EVENTS), v.description("The least number")),
+        v.pipe(expectedEvents, v.description("How many of them, and what each must fit")),
+      ], "a number, or an object of min, max and schema"),
     ),
-    v.description("Events that the run must emit: kind to the least number of them, 1 or more"),
+    v.description("Events that the run must emit, by kind: the least number of them, 1 or more, or more about them"),
+  )),
+  session: v.optional(v.pipe(
+    v.union([
+      v.literal(true),
+      v.strictObject({
+        file: v.optional(v.pipe(
+          path,
+          v.description("File of the session, relative to this policy, one that git ignores; it need not exist yet"),
+        )),
+      }),
+    ], "true, or an object that may name a file"),
+    v.description(
+      "Keeps the agent's state between runs: true, or with a file of its own. Default file: one for each policy, in the " +
+        "user's state folder. Absent: the state ends with the run",
+    ),
   )),
   expectDenials: v.optional(v.pipe(
     v.array(v.strictObject({

@@ -62,6 +62,9 @@ export const COUNTERS = [
   "state_lists",
   "state_resets",
   "state_snapshots",
+  "session_loads",
+  "session_saves",
+  "product_resets",
   "audit_notes",
   "audit_controls",
   "authority_checks",
@@ -69,6 +72,7 @@ export const COUNTERS = [
   "revocation_denials",
   "worker_host_calls",
   "unsupported_controls",
+  "rerun_divergences",
   "run_end_ok",
   "run_end_error",
 ] as const;
@@ -107,6 +111,8 @@ const BY_TYPE: Partial<Readonly<Record<RecordType, Counter>>> = {
   state_list: "state_lists",
   state_reset: "state_resets",
   state_snapshot: "state_snapshots",
+  session_load: "session_loads",
+  product_reset: "product_resets",
   audit_note: "audit_notes",
   audit_controls: "audit_controls",
   authority_check: "authority_checks",
@@ -114,6 +120,7 @@ const BY_TYPE: Partial<Readonly<Record<RecordType, Counter>>> = {
   revocation_denial: "revocation_denials",
   worker_host_call: "worker_host_calls",
   unsupported_control: "unsupported_controls",
+  rerun_divergence: "rerun_divergences",
 };
 
 /** Further counters of calls: those of one or two tools. */
@@ -150,6 +157,8 @@ export function countersOf(record: JsonObject & { readonly type: RecordType }): 
   if (plain !== undefined) counted.push(plain);
   const status = textField(record, "status");
   if (type === "run_end") counted.push(status === "ok" ? "run_end_ok" : "run_end_error");
+  // One save leaves two records: only the one after the file was replaced is a save.
+  if (type === "session_save" && status === "saved") counted.push("session_saves");
   if (type === "schema_validation") {
     counted.push(status === "pass" ? "schema_validation_pass" : "schema_validation_fail");
   }

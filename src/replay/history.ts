@@ -5,7 +5,7 @@
  */
 import { readRecords } from "../audit/reader.ts";
 import { DataError, InputError } from "../errors.ts";
-import { textField } from "./fields.ts";
+import { objectField, textField } from "./fields.ts";
 
 /** Name of the log in the folder of a run. */
 export const AUDIT_FILE = "audit.jsonl";
@@ -22,6 +22,8 @@ export interface HistoryEntry {
   /** `running_or_incomplete` until there is a `run_end`; `unreadable` where a line is no record. */
   readonly status: "ok" | "error" | "running_or_incomplete" | "unreadable";
   readonly reason: string | null;
+  /** The run that this one ran again, against what was recorded of it; `null` for a run of its own. */
+  readonly rerun_of: string | null;
   readonly tool_calls: number;
   readonly tool_results: number;
   readonly tool_denials: number;
@@ -77,11 +79,13 @@ async function entryOf(path: string, folderName: string): Promise<HistoryEntry |
   let ended: number | null = null;
   let status: HistoryEntry["status"] = "running_or_incomplete";
   let reason: string | null = null;
+  let rerunOf: string | null = null;
   try {
     for await (const record of readRecords(path)) {
       if (started === null) {
         started = record.at_ms;
         runId = record.run_id;
+        rerunOf = textField(objectField(record, "rerun"), "run_id");
       }
       if (Object.hasOwn(counts, record.type)) counts[record.type as keyof typeof counts]++;
       if (record.type !== "run_end" || ended !== null) continue;
@@ -102,6 +106,7 @@ async function entryOf(path: string, folderName: string): Promise<HistoryEntry |
     duration_ms: started === null || ended === null ? null : ended - started,
     status,
     reason,
+    rerun_of: rerunOf,
     tool_calls: counts.tool_call,
     tool_results: counts.tool_result,
     tool_denials: counts.tool_denial,

@@ -103,6 +103,8 @@ export interface RunRow {
   readonly plan_digest: string | null;
   /** `process`, `worker` or `compartment`. */
   readonly isolation: string | null;
+  /** The run that this one ran again, against what was recorded of it; `null` for a run of its own. */
+  readonly rerun_of: string | null;
 }
 
 /** A log in numbers. Every counter of {@linkcode COUNTERS} is a field. */
@@ -385,6 +387,7 @@ class Fold {
       policy_digest: start === undefined ? null : textField(objectField(start, "policy"), "sha256"),
       plan_digest: start === undefined ? null : textField(start, "plan"),
       isolation: start === undefined ? null : textField(start, "isolation"),
+      rerun_of: start === undefined ? null : textField(objectField(start, "rerun"), "run_id"),
     };
   }
 

@@ -87,7 +87,11 @@ export function authorityManifest(plan: Plan): JsonObject {
       wait_ms: terms.waitMs,
     },
     redacted: sorted(plan.redact),
+    ...(plan.session === undefined ? {} : { state_kept_in: plan.session.file }),
     budgets: { ...plan.budgets },
+    ...(plan.packages === undefined ? {} : {
+      packages: sorted(plan.packages.map(({ name, version, integrity }) => `${name} ${version} ${integrity}`)),
+    }),
     agent: plan.agent === null ? null : {
       entry: plan.agent.entry,
       modules: Object.fromEntries(plan.agent.modules.map(({ path, sha256 }) => [path, sha256])),

@@ -11,7 +11,7 @@ import { approvalTerms, mayAsk } from "../plan/approval_terms.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { isPlace } from "../plan/key1.ts";
 import { ANY_MODEL, MODEL_LIMITS } from "../plan/model_plan.ts";
-import { askedEndpoints, type Plan, type PlannedTool } from "../plan/plan.ts";
+import { askedEndpoints, packagePlace, type Plan, type PlannedTool } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 import { grammarText, sandboxText } from "./programs.ts";
 import { span } from "./units.ts";
@@ -94,6 +94,8 @@ export function explain(plan: Plan, positionOf: PositionOf): Explanation {
       { title: "Skills that may be loaded", lines: explainSkills(plan, at) },
       { title: "Credentials that are sent", lines: explainCredentials(plan, at) },
       { title: "May be run", lines: explainRun(plan, at) },
+      // the one heading that most policies have no use for
+      ...(plan.packages === undefined ? [] : [{ title: "May be imported", lines: explainPackages(plan, at) }]),
       { title: "Variables that may be read", lines: explainVariables(plan, at) },
       { title: "Denied or asked although granted", lines: explainGate(plan, at) },
       { title: "May be spent", lines: explainBudgets(plan, at) },
@@ -242,8 +244,17 @@ function explainPrograms({ process, ...plan }: Plan, at: At): Explained[] {
   }));
 }
 
+function explainSession({ session, budgets }: Plan, at: At): Explained[] {
+  if (session === undefined) return [];
+  return [{
+    what: `the agent's state, kept between runs in ${session.file}, at most ${budgets.stateBytes} bytes`,
+    at: at(session.rule),
+    beyond: "the launcher alone reads and writes it; a file that was edited or comes from elsewhere is refused",
+  }];
+}
+
 function explainRun(plan: Plan, at: At): Explained[] {
-  const programs = explainPrograms(plan, at);
+  const programs = [...explainPrograms(plan, at), ...explainSession(plan, at)];
   if (plan.agent === null) return programs;
   const { entry, modules } = plan.agent;
   const bound = plan.isolation === "process"
@@ -256,6 +267,18 @@ function explainRun(plan: Plan, at: At): Explained[] {
     at: at("/agent"),
     beyond: `${bound}; other programs: ${keysOf("spawn")}`,
   }];
+}
+
+function explainPackages({ packages = [], agent }: Plan, at: At): Explained[] {
+  return packages.map(({ name, version, integrity, rule }) => {
+    const place = packagePlace({ name, version });
+    const files = (agent?.modules ?? []).filter(({ path }) => path.startsWith(place)).length;
+    return {
+      what: `${name} ${version} (${integrity.slice(0, 19)}…)${files === 0 ? "" : `, ${files} files`}`,
+      at: at(rule),
+      beyond: "part of the agent: it can do what the agent can, and no more",
+    };
+  });
 }
 
 function explainGate(plan: Plan, at: At): Explained[] {
@@ -294,8 +317,8 @@ function explainBudgets(plan: Plan, at: At): Explained[] {
 
 function explainExpected(plan: Plan, at: At): Explained[] {
   return [
-    ...Object.entries(plan.expectEvents).map(([kind, least]) => ({
-      what: `at least ${least} ${least === 1 ? "event" : "events"} of kind ${kind}`,
+    ...Object.entries(plan.expectEvents).map(([kind, expected]) => ({
+      what: expectedText(kind, expected),
       at: at(`/expectEvents${pointerPart(kind)}`),
     })),
     ...plan.expectDenials.map(({ tool, code, rule }) => ({
@@ -303,6 +326,15 @@ function explainExpected(plan: Plan, at: At): Explained[] {
       at: at(rule),
     })),
   ];
+}
+
+function expectedText(kind: string, { min, max, schema }: Plan["expectEvents"][string]): string {
+  const count = max === undefined ? `at least ${min}` : min === max ? `exactly ${min}` : `${min} to ${max}`;
+  const file = schema?.file;
+  const where = file === undefined ? "the schema in the policy" : `${file.path} (sha256 ${file.sha256.slice(0, 12)}…)`;
+  return `${count} ${(max ?? min) === 1 ? "event" : "events"} of kind ${kind}${
+    schema === undefined ? "" : `, each fitting ${where}`
+  }`;
 }
 
 const RISKS: Readonly<Record<Plan["unsafe"][number]["key"], (path: string) => string>> = {
@@ -342,6 +374,12 @@ function notesOf(plan: Plan): string[] {
     if (plan.process.egress.length > 0) {
       notes.push("Programs can send anything to the hosts they may reach; the proxy sees host and port, no content");
     }
+  }
+  if (plan.packages !== undefined) {
+    notes.push(
+      "The integrity of a package is that of its archive, which its installer checked; each file that the agent imports " +
+        "is checked by its SHA-256, first against nothing, then against agent.lock.json",
+    );
   }
   if (plan.model !== undefined && plan.model.fixture === null) {
     notes.push(

@@ -53,6 +53,7 @@ export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
     lines.push(`may run   ${names(Object.entries(commands).map(([name, { path }]) => `${name} (${shown(path)})`))}`);
     lines.push(`          in ${names(cwd.map(({ root }) => shown(root)))}; ${sandboxText(plan.process)}`);
   }
+  if (plan.session !== undefined) lines.push(`may keep  its state in ${names([shown(plan.session.file)])}`);
   const asking = askingText(plan);
   if (asking !== null) lines.push(`asks      ${asking}`);
   lines.push(`may reach ${reachText(plan)}`, `may spend ${spendText(plan)}`);

@@ -62,6 +62,7 @@ export function replayLines(summary: ReplaySummary, options: TextOptions = {}): 
     `started   ${instant(run.started_ms)}`,
     `took      ${run.duration_ms === null ? "-" : duration(run.duration_ms)}`,
   ];
+  if (run.rerun_of !== null) lines.push(`rerun of  ${escapeText(run.rerun_of)}`);
   if (run.isolation !== null) lines.push(`isolation ${escapeText(run.isolation)}`);
   if (run.policy_digest !== null) {
     const path = run.policy_path === null ? "" : ` ${escapeText(run.policy_path)}`;
@@ -199,7 +200,20 @@ export function historyLines(entries: readonly HistoryEntry[], options: TextOpti
   const style = options.style ?? PLAIN;
   if (entries.length === 0) return ["No run is recorded here"];
   const [head, ...rows] = tableLines(
-    ["run", "started", "status", "reason", "calls", "ok", "denied", "failed", "to approve", "events", "took"],
+    [
+      "run",
+      "started",
+      "status",
+      "reason",
+      "calls",
+      "ok",
+      "denied",
+      "failed",
+      "to approve",
+      "events",
+      "took",
+      "rerun of",
+    ],
     entries.map((entry) => [
       entry.run_id,
       instant(entry.started_ms),
@@ -212,6 +226,7 @@ export function historyLines(entries: readonly HistoryEntry[], options: TextOpti
       entry.tool_approval_pending,
       entry.events,
       entry.duration_ms === null ? null : duration(entry.duration_ms),
+      entry.rerun_of,
     ]),
   );
   return [style.heading(head ?? ""), ...rows];

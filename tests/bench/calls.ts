@@ -31,7 +31,7 @@ const ECHO: Work = { tool: "echo", args: { n: 1, text: "hello" }, calls: 25_600,
 const SERIAL_BOUNDS: Readonly<Record<Isolation, number>> = { compartment: 0.15, worker: 0.4, process: 0.4 };
 const ISOLATIONS: readonly Isolation[] = ["compartment", "worker", "process"];
 /** Budgets that no run of the bench comes near. */
-const BUDGETS = { toolCalls: 1_000_000, totalArgBytes: 2 ** 31, totalResultBytes: 2 ** 33, wallMs: 300_000 };
+export const BUDGETS = { toolCalls: 1_000_000, totalArgBytes: 2 ** 31, totalResultBytes: 2 ** 33, wallMs: 300_000 };
 
 /** What is measured by calls of one run. */
 export async function callComparisons(world: World): Promise<(Comparison | Skipped)[]> {
@@ -125,11 +125,23 @@ async function projectFor(
 }
 
 /** Runs the agent of a project and reads the cost of a call from the run's log. */
-function runSide(label: string, world: World, { dir, calls }: { dir: string; calls: number }): Side {
+export function runSide(
+  label: string,
+  world: World,
+  { dir, calls, env = {} }: {
+    readonly dir: string;
+    readonly calls: number;
+    /** Variables beside the usual ones. */
+    readonly env?: Readonly<Record<string, string>>;
+  },
+): Side {
   return {
     label,
     async sample() {
-      await runProcess("deno", twokey("run", "--policy", `${dir}/agent.policy.jsonc`), { env: world.env, cwd: dir });
+      await runProcess("deno", twokey("run", "--policy", `${dir}/agent.policy.jsonc`), {
+        env: { ...world.env, ...env },
+        cwd: dir,
+      });
       const runs = `${dir}/.twokey/runs`;
       const ms = await markedMs(runs);
       await Deno.remove(runs, { recursive: true });

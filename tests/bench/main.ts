@@ -9,6 +9,7 @@
  */
 import { callComparisons } from "./calls.ts";
 import { type Comparison, type Finding, measure, type Skipped } from "./comparison.ts";
+import { effectComparisons } from "./effects.ts";
 import { logComparisons } from "./logs.ts";
 import { memoryComparisons } from "./memory.ts";
 import { policyComparisons } from "./policies.ts";
@@ -24,6 +25,7 @@ const GROUPS:
     [["start."], startComparisons],
     [["policy."], policyComparisons],
     [["call.", "growth."], callComparisons],
+    [["network.", "process."], effectComparisons],
     [["audit."], logComparisons],
     [["memory."], memoryComparisons],
   ];

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { findProgram } from "../../src/launch/channels.ts";
 import type { Comparison, Skipped } from "./comparison.ts";
 import { makeProject } from "./project.ts";
 import { READ_POLICY } from "./start.ts";
@@ -13,8 +14,87 @@ const NAME = "memory.tree";
 const REST_MS = 700;
 const LATEST_MS = 10_000;
 
+/** What a child writes, in bytes: ten times as much may move the heap of a process, and no more than that. */
+const OUTPUT = { much: 5 * 2 ** 30, little: 2 ** 29 };
+/** MiB of all processes together, whatever the peer needs. */
+const OUTPUT_CEILING = 320;
+
 /** What is measured of memory. */
 export async function memoryComparisons(world: World): Promise<(Comparison | Skipped)[]> {
+  return [await outputComparison(world), ...await treeComparisons(world)];
+}
+
+/** The peaks of launcher, host and agent together while a child writes a lot, beside those while it writes little. */
+async function outputComparison(world: World): Promise<Comparison | Skipped> {
+  const name = "memory.child_output";
+  const found = await findProgram("head");
+  if (Deno.build.os !== "linux" || found === undefined) {
+    return { name, skipped: "only Linux tells the peaks of processes" };
+  }
+  const head = await Deno.realPath(found);
+  const reason = { reason: "measured by the bench", expires: "2999-01-01" };
+  const project = (bytes: number) =>
+    makeProject(world, `output_${bytes}`, {
+      agent: "agent_numbered.js",
+      policy: {
+        tools: ["process"],
+        process: { commands: { head: { path: head, args: "any" } }, cwd: ["."], sandbox: "off" },
+        unsafe: { unconfined: reason, interpreter: [{ command: "head", ...reason }] },
+        budgets: { toolTimeoutMs: 280_000, wallMs: 300_000 },
+        context: {
+          tool: "process",
+          args: { command: "head", args: ["-c", String(bytes), "/dev/zero"], output: "summary" },
+          warmUp: 0,
+          calls: 1,
+        },
+      },
+    });
+  const side = async (label: string, bytes: number) => {
+    const dir = await project(bytes);
+    return { label, sample: () => peakOf(twokey("run", "--policy", `${dir}/agent.policy.jsonc`), world, dir) };
+  };
+  return {
+    name,
+    unit: "MiB",
+    product: await side("a child writes 5 GiB", OUTPUT.much),
+    peer: await side("a child writes 512 MiB", OUTPUT.little),
+    bound: 1.5,
+    ceiling: OUTPUT_CEILING,
+    rounds: 3,
+  };
+}
+
+/** MiB: the sum of the peaks of every process of a run that is Deno's. */
+async function peakOf(args: readonly string[], world: World, dir: string): Promise<number> {
+  const child = new Deno.Command("deno", {
+    args: [...args],
+    cwd: dir,
+    env: { ...world.env },
+    clearEnv: true,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const peaks = new Map<number, number>();
+  let isOver = false;
+  const status = child.status.finally(() => isOver = true);
+  while (!isOver) {
+    for (const pid of treeBelow(child.pid)) {
+      try {
+        const text = await Deno.readTextFile(`/proc/${pid}/status`);
+        const peak = /^VmHWM:\s+(\d+) kB$/m.exec(text)?.[1];
+        if (/^Name:\s+deno$/m.test(text) && peak !== undefined) peaks.set(pid, Number(peak) / 1024);
+      } catch {
+        // it is gone
+      }
+    }
+    await rest(50);
+  }
+  if (!(await status).success) throw new Error("Cannot measure: the run failed");
+  return [...peaks.values()].reduce((sum, peak) => sum + peak, 0);
+}
+
+async function treeComparisons(world: World): Promise<(Comparison | Skipped)[]> {
   if ("missing" in world.peers) return [{ name: NAME, skipped: world.peers.missing }];
   if (Deno.build.os !== "linux") return [{ name: NAME, skipped: "only Linux counts shares of pages" }];
   const { node, modules } = world.peers;
@@ -104,8 +184,8 @@ function rest(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** KiB of a process and all below it. */
-function pssOf(root: number): number {
+/** A process and all below it. */
+function treeBelow(root: number): number[] {
   const children = new Map<number, number[]>();
   for (const { name } of Deno.readDirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
@@ -117,11 +197,14 @@ function pssOf(root: number): number {
       // it is gone
     }
   }
-  let sum = 0;
-  const todo = [root];
-  for (let pid = todo.pop(); pid !== undefined; pid = todo.pop()) {
-    todo.push(...children.get(pid) ?? []);
-    sum += Number(/^Pss:\s+(\d+) kB$/m.exec(Deno.readTextFileSync(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0);
-  }
-  return sum;
+  const all = [root];
+  for (const pid of all) all.push(...children.get(pid) ?? []);
+  return all;
+}
+
+/** KiB of a process and all below it. */
+function pssOf(root: number): number {
+  const pssOne = (pid: number) =>
+    Number(/^Pss:\s+(\d+) kB$/m.exec(Deno.readTextFileSync(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0);
+  return treeBelow(root).reduce((sum, pid) => sum + pssOne(pid), 0);
 }

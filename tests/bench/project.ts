@@ -12,7 +12,10 @@ export const FILES = { "file_1k.txt": 1024, "file_64k.txt": 65_536 } as const;
 export async function makeProject(
   world: World,
   name: string,
-  project: { readonly agent: "agent_calls.js" | "agent_waits.js" | "agent_once.js"; readonly policy: object },
+  project: {
+    readonly agent: "agent_calls.js" | "agent_numbered.js" | "agent_waits.js" | "agent_once.js";
+    readonly policy: object;
+  },
 ): Promise<string> {
   const dir = `${world.dir}/${name}`;
   await Deno.mkdir(`${dir}/docs`, { recursive: true });

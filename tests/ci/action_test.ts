@@ -123,6 +123,19 @@ Deno.test("a base that a shallow clone does not have is exit 65, and the annotat
   });
 });
 
+Deno.test("an event that does not fit its schema is named in the summary and in an annotation", async () => {
+  await onRunner(async ({ step, write, policy, lock, commit }) => {
+    await policy({ ...POLICY, expectEvents: { k: { schema: { required: ["n"] } } } });
+    await write("agent.ts", 'emit({ kind: "k" });');
+    await lock();
+    await commit("one");
+    const { code, log, summary } = await step();
+    assert.equal(code, 1, log);
+    assert.match(log, /^::error title=run::event 0 of kind k does not fit its schema: \/n is absent/m);
+    assert.match(summary, /does not fit its schema/);
+  });
+});
+
 Deno.test("what an agent says stays data: no output, no variable, no command, no Markdown, no HTML", async () => {
   await onRunner(async ({ step, write, policy, lock, commit }) => {
     await policy(POLICY);

@@ -148,9 +148,9 @@ Deno.test("run stops before it starts where a credential cannot be one, and does
         const env = { TEST_PROXY: world.proxyUrl, TEST_CA: world.caFile, GITHUB_TOKEN: bad };
         const run = await project.run({ env });
         assert.equal(run.code, 78, run.stdout + run.stderr);
-        assert.deepEqual(run.records.map(({ type }) => type), ["run_start", "run_end"]);
-        assert.equal(run.records[1]?.reason, "credential_invalid");
-        assert.match(JSON.stringify(run.records[1]), /GITHUB_TOKEN/);
+        assert.deepEqual(run.records.map(({ type }) => type), ["run_start", "run_artifact_manifest", "run_end"]);
+        assert.equal(run.records[2]?.reason, "credential_invalid");
+        assert.match(JSON.stringify(run.records[2]), /GITHUB_TOKEN/);
         for (const text of [run.stdout, run.stderr, await Deno.readTextFile(run.auditPath)]) {
           assert.ok(!text.includes(bad.trim()), text);
         }

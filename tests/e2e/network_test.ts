@@ -44,7 +44,7 @@ async function withWorld(body: (world: TlsWorld) => Promise<void>): Promise<void
 /** The records of a run without what differs from run to run. */
 function steady({ records }: RunResult): unknown[] {
   return records
-    .filter(({ type }) => type !== "run_start" && type !== "worker_host_call")
+    .filter(({ type }) => type !== "run_start" && type !== "run_artifact_manifest" && type !== "worker_host_call")
     .map(({ seq: _s, at_ms: _a, run_id: _r, prev: _p, hash: _h, duration_ms: _d, ...rest }) => rest);
 }
 

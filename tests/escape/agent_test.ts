@@ -370,7 +370,9 @@ for (const [name, forged] of Object.entries(FORGERIES)) {
       });
       assert.equal(ran.end.reason, reason, ran.stderr);
       await assertWhole(ran);
-      const between = (await typesIn(ran)).slice(1, -1).filter((type) => !AT_START.has(type));
+      const written = await typesIn(ran);
+      assert.deepEqual(written.slice(-2), ["run_artifact_manifest", "run_end"]);
+      const between = written.slice(1, -2).filter((type) => !AT_START.has(type));
       if (types !== undefined) assert.deepEqual([...new Set(between)], types);
       else assert.deepEqual(between.filter((type) => type !== "tool_call" && type !== "tool_result"), []);
       assert.doesNotMatch(ran.log, /FORGED/);

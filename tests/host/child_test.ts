@@ -19,6 +19,7 @@ function optionsOf(script: string, own: Partial<ChildOptions> = {}): ChildOption
     env: { PATH: "/usr/bin:/bin" },
     cwd: "/",
     confined: false,
+    ownSession: false,
     signal: new AbortController().signal,
     stdout: outputOf("stdout", 1_000_000),
     stderr: outputOf("stderr", 1_000_000),

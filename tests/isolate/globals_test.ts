@@ -226,17 +226,17 @@ Deno.test("an agent sees the same globals in every isolation, and they do the sa
       null,
       [],
     ]);
-    assert.deepEqual(controls, ["isolation", "tools", "budgets", "registry", "ambient_authority"]);
+    const listed = ["isolation", "tools", "budgets", "registry", "ambient_authority"];
+    assert.deepEqual(controls, [...listed, "events", "state", "redaction", "revocation"]);
   });
 
   await test.step("after close() everything is refused and recorded", () => {
     for (const { run } of all) {
       const at = run.records.findIndex(({ type }) => type === "revocation");
       assert.deepEqual(
-        run.records.slice(at + 1, -1).filter(({ type }) => type !== "state_snapshot").map(({ type, surface }) => [
-          type,
-          surface,
-        ]),
+        run.records.slice(at + 1, -1)
+          .filter(({ type }) => type !== "state_snapshot" && type !== "run_artifact_manifest")
+          .map(({ type, surface }) => [type, surface]),
         ["callTool", "emit", "auditNote", "auditControls", "state"].map((surface) => ["revocation_denial", surface]),
       );
     }

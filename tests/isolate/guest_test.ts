@@ -15,7 +15,7 @@ interface Bench {
   callTool(name: unknown, args?: unknown): Promise<unknown>;
 }
 
-function makeBench(): Bench {
+function makeBench({ ordered = false } = {}): Bench {
   const lines: string[] = [];
   const printed: string[] = [];
   const due: (() => void)[] = [];
@@ -26,7 +26,7 @@ function makeBench(): Bench {
     setTimer: (run) => due.push(run),
     clearTimer: (timer) => void (due[timer - 1] = () => {}),
     RealDate: Date,
-  }, { context: '{"a":[1]}', controls: '{"b":2}', now: 1000, seed: "00112233445566778899aabbccddeeff" });
+  }, { context: '{"a":[1]}', controls: '{"b":2}', now: 1000, seed: "00112233445566778899aabbccddeeff", ordered });
   const callTool = guest.globals.callTool as Bench["callTool"];
   return { guest, lines, printed, due, callTool };
 }
@@ -197,6 +197,35 @@ Deno.test("makeGuest() runs timers on the run's clock, and clears them at the en
   due.at(-1)?.();
   assert.match(lines.at(-1) ?? "", /^{"op":"end","status":"error","error":{"name":"Error","message":"late"/);
   assert.equal(guest.timers(), 0);
+});
+
+Deno.test("makeGuest() leaves timers to a host that keeps the order, and takes its clock", () => {
+  const { guest, lines, due } = makeBench({ ordered: true });
+  const { setTimeout: start, setInterval: repeat, clearTimeout: stop } = guest.globals;
+  const Clock = guest.globals.Date as unknown as DateConstructor;
+  const seen: unknown[] = [];
+  start(() => seen.push(["once", Clock.now()]), 50);
+  const timer = repeat(() => seen.push(["again", Clock.now()]), 0);
+  assert.deepEqual(due, []);
+  assert.deepEqual([guest.waiting(), guest.timers()], [2, 0]);
+  guest.deliver('{"id":2,"t":2000}\tnull');
+  guest.deliver('{"id":1,"t":2007}\tnull');
+  guest.deliver('{"id":3,"t":2009}\tnull');
+  stop(timer);
+  // It came due before the host heard that it was stopped.
+  guest.deliver('{"id":4,"t":2010}\tnull');
+  assert.deepEqual(seen, [["again", 2000], ["once", 2007], ["again", 2009]]);
+  assert.deepEqual(
+    lines,
+    [
+      '{"op":"timer","ms":50,"id":1}',
+      '{"op":"timer","ms":1,"id":2}',
+      '{"op":"timer","ms":1,"id":3}',
+      '{"op":"timer","ms":1,"id":4}',
+      '{"op":"untimer","id":4}',
+    ].map((line) => line.replace(/"ms":(\d+),"id":(\d+)/, '"id":$2,"ms":$1')),
+  );
+  assert.equal(guest.waiting(), 0);
 });
 
 Deno.test("console prints plain text of anything, and never runs a getter of what it prints", () => {

@@ -44,6 +44,27 @@ Deno.test("ChildGroups believes only what the system confirms", () => {
   assert.deepEqual(system.kills, ["SIGKILL 200"]);
 });
 
+Deno.test("ChildGroups takes a child that has not begun its session, and signals it once it has", async () => {
+  const host = facts({ parent: 1, group: HOST, session: HOST, start: "10", order: 10 });
+  const processes = new Map([[HOST, host], [200, facts({ group: HOST, session: HOST })]]);
+  const system = fake(processes);
+  const groups = new ChildGroups(HOST, system);
+  assert.ok(groups.started(200));
+  groups.stop(200);
+  assert.deepEqual([system.kills, groups.size], [[], 1]);
+  processes.set(200, facts());
+  assert.ok(await eventually(() => groups.size === 0, 5000));
+  assert.deepEqual(system.kills, ["SIGKILL 200"]);
+  // Its leader has ended, and what it left is known by its session.
+  processes.set(201, facts({ group: HOST, session: HOST }));
+  assert.ok(groups.started(201));
+  processes.delete(201);
+  processes.set(300, facts({ parent: 1, group: 201, session: 201 }));
+  groups.stop(201);
+  groups.end();
+  assert.deepEqual(system.kills, ["SIGKILL 200", "SIGTERM 201", "SIGKILL 201"]);
+});
+
 Deno.test("ChildGroups never signals a number that belongs to somebody else by now", () => {
   const processes = new Map([
     [HOST, facts({ parent: 1, group: HOST, session: HOST, start: "10", order: 10 })],

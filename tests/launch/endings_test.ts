@@ -354,7 +354,7 @@ Deno.test("launch() ends a run whose agent breaks the protocol", async () => {
 Deno.test("launch() takes repeated ids, early calls and calls after the end of the channel for what they are", async () => {
   const call = `line('{"op":"call","id":7,"name":"echo"}\\t{"n":1}');`;
   const same = await runRawAgent(
-    `hello(); ${call} ${call} read(); let lines = 0; while (lines < 2) lines += read().split("\\n").length - 1; line('{"op":"end","status":"ok"}'); hold();`,
+    `hello(); ${call} ${call} let text = ""; while (text.split('"id":7').length < 3) text += read(); line('{"op":"end","status":"ok"}'); hold();`,
   );
   assert.equal(same.end.reason, "done");
   assert.deepEqual(same.records.filter(({ type }) => type === "tool_result").map(({ call_id }) => call_id).toSorted(), [
@@ -363,11 +363,14 @@ Deno.test("launch() takes repeated ids, early calls and calls after the end of t
   ]);
   const closed = await runRawAgent(
     `hello(); read(); line('{"op":"close"}'); ${call} line('{"op":"emit"}\\t1'); line('{"op":"note"}\\t1');
-     line('{"op":"state","do":"list","id":2}'); line('{"op":"end","status":"ok"}'); hold();`,
+     line('{"op":"state","do":"list","id":2}'); line('{"op":"controls"}'); line('{"op":"close"}'); line('{"op":"end","status":"ok"}'); hold();`,
   );
   assert.deepEqual(
-    closed.records.slice(2, -1).map(({ type, surface }) => [type, surface]),
-    [["revocation", "agent"], ...["callTool", "emit", "auditNote", "state"].map((one) => ["revocation_denial", one])],
+    closed.records.slice(2, -2).map(({ type, surface }) => [type, surface]),
+    [
+      ["revocation", "agent"],
+      ...["callTool", "emit", "auditNote", "state", "auditControls"].map((one) => ["revocation_denial", one]),
+    ],
   );
 });
 

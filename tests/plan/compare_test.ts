@@ -260,6 +260,21 @@ const CASES: Readonly<Record<string, readonly [base: Text, head: Text, expected:
     { ...HARNESS, expectEvents: { done: 1 }, expectDenials: [{ tool: "slow" }], context: { n: 1 } },
     ["changed expectation: what is expected of a run", "changed context: the context handed to the agent"],
   ],
+  "a session": [
+    HARNESS,
+    { ...HARNESS, session: true },
+    ["gained session: state kept between runs in ${state}/sessions/agent.policy.jsonc.session.json"],
+  ],
+  "no session any more": [
+    { ...HARNESS, session: { file: "s.json" } },
+    HARNESS,
+    ["lost session: state kept between runs in ${project}/s.json"],
+  ],
+  "the schema of an event": [
+    { ...HARNESS, expectEvents: { k: { schema: { type: "object" } } } },
+    { ...HARNESS, expectEvents: { k: { schema: {} } } },
+    ["changed expectation: what is expected of a run"],
+  ],
   "tests of the policy": [HARNESS, { ...HARNESS, tests: [{ tool: "echo", expect: "allow" }] }, []],
 };
 

@@ -159,3 +159,37 @@ Deno.test("withFlags() finds no added authority in flags that narrow", async () 
     assert.deepEqual([none.added, none.loaded.sha256], [[], file.sha256]);
   });
 });
+
+Deno.test("withFlags() adds what is expected of events, redacted fields, budgets and a session", async () => {
+  const files = {
+    "k.json": "{}",
+    "p/agent.policy.jsonc": '{ "version": 1, "expectEvents": { "k": 3, "l": 1 }, "redact": ["pin"] }',
+  };
+  await withProject({ files }, async (dir) => {
+    const loaded = await loadPolicy(`${dir}/p/agent.policy.jsonc`);
+    const flags: PolicyFlags = {
+      expectEvent: ["k=k.json", "a.b:c=k.json"],
+      redactField: ["pin", "puk"],
+      maxEvents: 5,
+      maxEventBytes: 100,
+      maxStateBytes: 200,
+      sessionFile: "s.json",
+    };
+    const merged = await withFlags(loaded, flags, { cwd: dir });
+    assert.deepEqual(merged.loaded.policy.expectEvents, {
+      k: { min: 3, schema: `${dir}/k.json` },
+      l: 1,
+      "a.b:c": { schema: `${dir}/k.json` },
+    });
+    assert.deepEqual(merged.loaded.policy.redact, ["pin", "puk"]);
+    assert.deepEqual(merged.loaded.policy.session, { file: `${dir}/s.json` });
+    assert.deepEqual(merged.loaded.policy.budgets, { events: 5, eventBytes: 100, stateBytes: 200 });
+    // only the session is more than the file grants: it lets a run speak to the next one
+    assert.deepEqual(merged.added, ["--session-file"]);
+    for (const expectEvent of ["k", "=k.json", "k=", "a b=k.json"]) {
+      await assert.rejects(withFlags(loaded, { expectEvent: [expectEvent] }, { cwd: dir }), {
+        code: "usage_expect_event",
+      });
+    }
+  });
+});

@@ -6,7 +6,7 @@ Deno.test("countersOf() counts every record type except those that only describe
   const uncounted = [...HOST_RECORD_TYPES, ...LAUNCHER_RECORD_TYPES].filter((type) =>
     countersOf({ type }).length === 0
   );
-  assert.deepEqual(uncounted, ["fs_read_source_manifest", "run_artifact_manifest"]);
+  assert.deepEqual(uncounted, ["fs_read_source_manifest", "session_save", "run_artifact_manifest"]);
 });
 
 Deno.test("countersOf() reads tool and status only where they are texts", () => {
@@ -24,5 +24,8 @@ Deno.test("countersOf() reads tool and status only where they are texts", () => 
   assert.deepEqual(of("run_end", { status: { ok: 1 } }), ["run_end_error"]);
   assert.deepEqual(of("schema_validation", { status: "pass" }), ["schema_validation_pass"]);
   assert.deepEqual(of("schema_validation"), ["schema_validation_fail"]);
+  assert.deepEqual(of("session_save", { status: "saved" }), ["session_saves"]);
+  for (const status of ["staged", "kept", "failed"]) assert.deepEqual(of("session_save", { status }), []);
+  assert.deepEqual(of("session_load"), ["session_loads"]);
   assert.equal(new Set(COUNTERS).size, COUNTERS.length);
 });

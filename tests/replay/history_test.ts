@@ -34,6 +34,7 @@ Deno.test("history() lists the runs of every folder, the newest first", () =>
       duration_ms: 140,
       status: "ok",
       reason: null,
+      rerun_of: null,
       tool_calls: 4,
       tool_results: 3,
       tool_denials: 2,

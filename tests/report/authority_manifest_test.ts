@@ -72,3 +72,10 @@ Deno.test("authorityText() keeps one fact on a line, whatever a name holds", () 
     assert.doesNotMatch(text.replaceAll("\n", ""), /[\p{Cc}\u202e]/u);
     assert.deepEqual(text.split("\n").filter((line) => line.startsWith("budgets toolCalls")), ["budgets toolCalls 7"]);
   }));
+
+Deno.test("authorityManifest() names the file that a state is kept in", () =>
+  withComparer(async ({ plan }) => {
+    assert.equal("state_kept_in" in authorityManifest((await plan(POLICY)).plan), false);
+    const { plan: kept } = await plan({ ...POLICY, session: { file: "s.json" } });
+    assert.equal(authorityManifest(kept).state_kept_in, "${project}/s.json");
+  }));

@@ -15,7 +15,8 @@ const POLICY = `{
   "gate": { "deny": [{ "kind": "filesystem.read", "match": "drafts/" }] },
   "budgets": { "toolCalls": 7 },
   "expectDenials": [{ "tool": "slow", "code": "tool_not_granted" }],
-  "expectEvents": { "finding": 2 }
+  "expectEvents": { "finding": 2, "note": { "max": 4 }, "end": { "min": 1, "max": 1, "schema": { "type": "object" } } },
+  "session": true
 }`;
 
 Deno.test("explainPlan() says what may be read, written, reached, run and spent, by which tool, with file and line", async () => {
@@ -33,6 +34,8 @@ Deno.test("explainPlan() says what may be read, written, reached, run and spent,
         `  Attempted calls, the denied ones included: 7 calls   ${at(11)}`,
         `  a denial of slow with tool_not_granted   ${at(12)}`,
         `  at least 2 events of kind finding   ${at(13)}`,
+        `  1 to 4 events of kind note   ${at(13)}`,
+        `  exactly 1 event of kind end, each fitting the schema in the policy   ${at(13)}`,
       ]
     ) {
       assert.ok(text.split("\n").includes(line), `${line}\n---\n${text}`);

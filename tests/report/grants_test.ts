@@ -63,3 +63,8 @@ Deno.test("grantLines() prints budgets in units of their size", () => {
   assert.match(spend(1000) ?? "", / 1000 bytes of files/);
   assert.match(spend(2048) ?? "", / 2 KiB of files/);
 });
+
+Deno.test("grantLines() says where a state is kept", () => {
+  const lines = grantLines({ ...makePlan(), session: { file: "${project}/.twokey/s.json", rule: "/session" } });
+  assert.ok(lines.includes("may keep  its state in .twokey/s.json"), lines.join("\n"));
+});

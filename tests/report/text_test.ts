@@ -77,6 +77,7 @@ Deno.test("replayLines(), diffLines() and historyLines() escape what a log can n
       duration_ms: null,
       status: "error",
       reason: EVIL,
+      rerun_of: EVIL,
       tool_calls: 1,
       tool_results: 0,
       tool_denials: 0,
