@@ -56,7 +56,11 @@ interface Init {
   /** What the state starts with. */
   readonly state: JsonObject;
   /** The session that keeps it; absent where it ends with the run. */
-  readonly session?: { readonly turnId: number };
+  readonly session?: {
+    readonly turnId: number;
+    /** The list of tasks that the run before left. */
+    readonly tasks?: JsonObject;
+  };
   /** How programs are started; absent where the plan names none. */
   readonly programs?: ProgramSetup;
   /** Notes down what the agent asks and receives. */
@@ -153,6 +157,7 @@ async function serve(
   const parts = await loadParts(run, {
     caPem: init.caPem ?? undefined,
     questions: (callId, question) => channel.question(callId, question),
+    tasks: init.session?.tasks,
     programs: programs === undefined ? undefined : {
       setup: programs,
       scrub: () => redactor.stream(),
@@ -215,7 +220,10 @@ async function serve(
   await isolate.start(start, init.code);
   isolate.serve(session).catch(over.reject);
   const end = await over.promise;
-  if (init.session !== undefined && end.status === "ok") channel.hand("state", session.stateText);
+  if (init.session !== undefined && end.status === "ok") {
+    channel.hand("state", session.stateText);
+    if (parts.tasks !== undefined) channel.hand("tasks", parts.tasks.text);
+  }
   channel.control("end", end as unknown as JsonObject);
   Deno.exit(EXIT.ok);
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { BugError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { BasePower } from "../tool/powers.ts";
 import type { FullPowers, FullResolve, Tool } from "../tool/define.ts";
@@ -35,10 +36,12 @@ export interface Parts {
 /** Loads the parts that a plan needs. */
 export async function loadParts(
   run: RunContext,
-  { caPem, programs: options, questions }: {
+  { caPem, programs: options, questions, tasks: saved }: {
     readonly caPem?: string | undefined;
     readonly programs?: ProgramOptions | undefined;
     readonly questions?: HandQuestion | undefined;
+    /** The list of tasks that the run before left. */
+    readonly tasks?: JsonObject | undefined;
   },
 ): Promise<Parts> {
   const { plan } = run;
@@ -50,7 +53,7 @@ export async function loadParts(
       : undefined,
     options === undefined ? undefined : import("./programs.ts").then(({ makePrograms }) => makePrograms(run, options)),
     plan.skills === undefined ? undefined : import("./skills.ts").then(({ makeSkills }) => makeSkills(run)),
-    needsTasks(plan) ? import("./tasks.ts").then(({ Tasks }) => new Tasks(run.now)) : undefined,
+    needsTasks(plan) ? import("./tasks.ts").then(({ Tasks }) => new Tasks(run.now, saved)) : undefined,
   ]);
   network?.open();
   return { source, artifacts, network, models: await loadModels(run, network), programs, questions, skills, tasks };

@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { canonical, type JsonObject, utf8Length } from "../json.ts";
+import { BugError } from "../errors.ts";
+import { canonical, isJsonObject, type JsonObject, utf8Length } from "../json.ts";
 import type { Task, TaskChange, TaskDraft, TaskPower, TaskRefusal } from "../tool/powers.ts";
 
 /** Tasks at the same time. */
@@ -40,9 +41,33 @@ export class Tasks {
     }),
   });
 
-  /** @param now The clock that tasks are dated by, in milliseconds since the Unix epoch. */
-  constructor(now: () => number) {
+  /**
+   * @param now The clock that tasks are dated by, in milliseconds since the Unix epoch.
+   * @param saved What `text` gave in an earlier run; absent: nothing yet.
+   * @throws {BugError} If `saved` is anything else.
+   */
+  constructor(now: () => number, saved?: JsonObject) {
     this.#now = now;
+    if (saved !== undefined) this.#restore(saved);
+  }
+
+  /** JSON text of the whole list, for the next run of its session. */
+  get text(): string {
+    return JSON.stringify({ last_seq: this.#lastSeq, tasks: [...this.#kept.values()] });
+  }
+
+  /** What is restored obeys every rule, or nothing is. */
+  #restore({ last_seq: lastSeq, tasks }: JsonObject): void {
+    const list = Array.isArray(tasks) && tasks.every(isKept) ? tasks as readonly Kept[] : undefined;
+    if (list === undefined || !Number.isSafeInteger(lastSeq) || list.length > MAX_TASKS) throw notATaskList();
+    for (const task of list) this.#kept.set(task.id, task);
+    for (const [index, task] of list.entries()) {
+      const isInOrder = task.seq > (list[index - 1]?.seq ?? 0) && task.seq <= Number(lastSeq);
+      const isWhole = task.id === `t${task.seq}` && task.blockedBy.every((id) => this.#kept.has(id));
+      if (!isInOrder || !isWhole || this.#leadsTo(task)) throw notATaskList();
+      this.#bytes += sizeOf(task);
+    }
+    this.#lastSeq = Number(lastSeq);
   }
 
   #create({ subject, description, activeForm, blockedBy = [], metadata }: TaskDraft): Task | TaskRefusal {
@@ -196,6 +221,21 @@ function kept(
     ...(activeForm === "" ? {} : { activeForm }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata: JSON.parse(canonical(metadata)) as JsonObject }),
   };
+}
+
+/** Whether a value has the form of a task that was kept. */
+function isKept(value: unknown): value is Kept {
+  if (!isJsonObject(value)) return false;
+  const { id, seq, subject, description, activeForm = "", status, blockedBy, metadata = {}, createdMs, updatedMs } =
+    value;
+  return [id, subject, description, activeForm].every((text) => typeof text === "string") &&
+    [seq, createdMs, updatedMs].every((number) => Number.isSafeInteger(number)) &&
+    (status === "pending" || status === "in_progress" || status === "completed") && isJsonObject(metadata) &&
+    Array.isArray(blockedBy) && blockedBy.every((other: unknown) => typeof other === "string");
+}
+
+function notATaskList(): BugError {
+  return new BugError("bug_tasks", "Cannot take up the tasks of the session: they are not what a run has left");
 }
 
 function sizeOf(task: Kept): number {

@@ -56,6 +56,8 @@ interface HostWords {
   ready?: JsonObject;
   /** JSON text of the state that a session keeps. */
   state?: string;
+  /** The same of the list of tasks. */
+  tasks?: string;
 }
 
 class Run {
@@ -179,7 +181,7 @@ class Run {
       dryRun,
       canary: channels.canary,
       state,
-      ...(session === undefined ? {} : { session: { turnId: session.turnId } }),
+      ...(session === undefined ? {} : { session: { turnId: session.turnId, tasks: session.tasks } }),
       ...(programs === undefined ? {} : { programs: programs.setup }),
       ...(this.#recording === undefined ? {} : { record: true }),
       ...(rerun === undefined ? {} : { rerun: { bytes: rerun.length } }),
@@ -270,8 +272,8 @@ class Run {
   #control(line: string): void {
     const space = line.indexOf(" ");
     const word = line.slice(1, space);
-    if (word === "state") {
-      this.#words.state = line.slice(space + 1);
+    if (word === "state" || word === "tasks") {
+      this.#words[word] = line.slice(space + 1);
       return;
     }
     const body = JSON.parse(line.slice(space + 1)) as JsonObject;
@@ -407,6 +409,7 @@ class Run {
     const failed = await session?.save(this.#words.state, {
       runId,
       reason,
+      tasks: this.#words.tasks,
       record: (body) => {
         this.#append([JSON.stringify(body)]);
         this.#audit?.sync();

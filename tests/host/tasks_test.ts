@@ -139,6 +139,37 @@ Deno.test("Tasks never breaks its rules, whatever is tried in whatever order", (
   );
 });
 
+Deno.test("Tasks takes up what an earlier run left, numbers included, and nothing else", () => {
+  const before = new Tasks(() => 5);
+  const list = before.power.tasks;
+  add(list, "a");
+  add(list, "b", ["t1"]);
+  add(list, "c");
+  list.update("t2", { metadata: { k: [1] }, activeForm: "doing" });
+  list.delete("t3");
+  const saved = JSON.parse(before.text);
+  const after = new Tasks(() => 9, saved);
+  assert.deepEqual(after.power.tasks.list(), list.list());
+  assert.equal(after.text, before.text);
+  assert.equal(add(after.power.tasks, "d").id, "t4", "t3 is not used again");
+  assert.equal(codeOf(after.power.tasks.update("t2", { status: "in_progress" })), "task_blocked");
+
+  const [a, b] = saved.tasks;
+  const wrong = [
+    {},
+    { last_seq: 1, tasks: {} },
+    { last_seq: 1.5, tasks: [] },
+    { last_seq: 1, tasks: [a, b] },
+    { last_seq: 3, tasks: [b, a] },
+    { last_seq: 3, tasks: [b] },
+    { last_seq: 3, tasks: [{ ...a, blockedBy: ["t2"] }, b] },
+    { last_seq: 3, tasks: [{ ...a, id: "t9" }] },
+    { last_seq: 3, tasks: [{ ...a, status: "deleted" }] },
+    { last_seq: 3, tasks: [{ ...a, subject: 1 }] },
+  ];
+  for (const one of wrong) assert.throws(() => new Tasks(() => 9, one), { code: "bug_tasks" }, JSON.stringify(one));
+});
+
 /** Dependencies are there, both ways, without a cycle, and nothing in progress is blocked. */
 function assertSound(list: readonly Task[]): void {
   const byId = new Map(list.map((task) => [task.id, task]));
