@@ -144,6 +144,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/tools/harness/echo.ts",
     "src/tools/harness/fail.ts",
     "src/tools/harness/slow.ts",
+    "src/tools/ask/ask_user.ts",
     "src/tools/skill/skill.ts",
     "src/tools/fs/max_path_units.ts",
     "src/host/powers.ts",
