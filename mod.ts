@@ -129,6 +129,7 @@ export {
 } from "./src/tool/define.ts";
 export type {
   ArtifactTarget,
+  AskPower,
   BasePower,
   ByteReply,
   EndpointTarget,
@@ -140,15 +141,28 @@ export type {
   ResolveModel,
   ResolveRead,
   ResolveSend,
+  ResolveSkill,
   ResolveSpawn,
   ResolveWrite,
   SendOptions,
   SendPower,
+  Skill,
+  SkillEntry,
+  SkillPower,
+  SkillTarget,
   SourceEntry,
   SourceTarget,
   SourceText,
   SpawnPower,
   Target,
+  Task,
+  TaskChange,
+  TaskDraft,
+  TaskPower,
+  TaskRefusal,
+  TaskStatus,
+  UserAnswer,
+  UserQuestion,
   WritePower,
 } from "./src/tool/powers.ts";
 export { manifestOf, type ToolManifest, type ToolManifests } from "./src/tool/manifest.ts";
@@ -171,6 +185,7 @@ export {
   UsageError,
 } from "./src/errors.ts";
 export type { DenialCode } from "./src/authority/denial_codes.ts";
+export type { FileAccess } from "./src/authority/file_access.ts";
 export type { ApprovalRow } from "./src/replay/approval_row.ts";
 export type { ApprovalFlags } from "./src/policy/approval_flags.ts";
 export type { AgentQuestion, Answerer, AnswerReply, PersonsAnswer, QuestionOptions } from "./src/launch/answerer.ts";
@@ -195,4 +210,5 @@ export type { ModelEndpoint, ModelProviderName } from "./src/authority/model_pro
 export type { FileIdentity } from "./src/plan/program_setup.ts";
 export type { ProgramFact } from "./src/policy/program_fact.ts";
 export type { Policy } from "./src/policy/schema.ts";
+export type { SkillPlan } from "./src/plan/skill_plan.ts";
 export type { CommandTarget, CommandWish, OutputText, SpawnOptions, SpawnResult } from "./src/tool/powers.ts";

@@ -161,6 +161,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/isolate/worker_boot.js",
   ],
   "tests/launch/endings_test.ts": [
+    "src/launch/host_start.ts",
     "src/launch/channels.ts",
     "src/launch/death.ts",
     "src/launch/execute.ts",
@@ -177,7 +178,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/cli/app.ts",
   ],
   "tests/policy/check_controls_test.ts": ["src/policy/event_schema_fact.ts"],
-  "tests/e2e/controls_test.ts": ["src/host/expected_events.ts"],
+  "tests/e2e/controls_test.ts": ["src/host/expected_events.ts", "src/host/state_use.ts"],
   "tests/policy/from_flags_test.ts": ["src/policy/merge.ts"],
   "tests/cli/reset_test.ts": ["src/launch/reset_session.ts"],
   "tests/host/rerun_test.ts": ["src/host/recorder.ts"],

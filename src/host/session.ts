@@ -4,8 +4,7 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import { DROPPED } from "../audit/redact.ts";
-import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
+import { isJsonObject, type JsonObject, utf8Length } from "../json.ts";
 import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -16,13 +15,11 @@ import type { Outcome } from "./ended.ts";
 import type { EventCheck } from "./event_check.ts";
 import { ExpectedEvents } from "./expected_events.ts";
 import { type Answer, answerLine } from "./outbox.ts";
+import { snapshotOf, useState } from "./state_use.ts";
 import { answerOf, type SessionEnd, type Transcript } from "./transcript.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
-const MAX_KEY = 1024;
-/** Bytes of a state that the log still shows. */
-const MAX_SNAPSHOT_BYTES = 1_048_576;
 
 /** What a session needs. */
 export interface SessionOptions {
@@ -73,7 +70,7 @@ export class Session {
       record: options.record,
     });
     this.#state = new AgentState(options.plan.budgets.stateBytes, options.state);
-    if (this.#state.bytes > 0) this.#snapshot("start");
+    if (this.#state.bytes > 0) options.record(snapshotOf(this.#state, "start"));
     options.transcript?.attach({
       send: (line) => this.#isolate?.send(line),
       end: (end) => this.#over || this.#close(end),
@@ -306,52 +303,17 @@ export class Session {
   }
 
   #stateOp(head: Head, body: string | undefined): boolean {
-    const { id, key } = head;
+    const { id } = head;
     if (!isId(id)) return false;
     if (this.#closed) {
       this.#answer(id, { outcome: "denied", code: "closed", message: "agent compartment closed: state" });
       return this.#refuseClosed("state");
     }
-    if (head.do === "list") {
-      const keys = this.#state.keys();
-      this.#options.record({ type: "state_list", count: keys.length });
-      this.#send(id, JSON.stringify(keys));
-      return true;
-    }
-    if (head.do === "reset") {
-      const before = this.#state.bytes;
-      this.#state.reset();
-      this.#options.record({ type: "state_reset", previous_state_bytes: before, state_bytes: 0 });
-      this.#send(id, "null");
-      return true;
-    }
-    if (typeof key !== "string" || key.length > MAX_KEY || !key.isWellFormed()) return false;
-    if (head.do === "get") {
-      this.#options.record({ type: "state_get", key });
-      this.#send(id, this.#state.get(key));
-      return true;
-    }
-    if (head.do === "delete") {
-      const existed = this.#state.delete(key);
-      this.#options.record({ type: "state_delete", key, existed });
-      this.#send(id, JSON.stringify(existed));
-      return true;
-    }
-    return head.do === "set" && body !== undefined && this.#stateSet(id, key, body);
-  }
-
-  #stateSet(id: number, key: string, body: string): boolean {
-    if (!copyIn(body).ok) return false;
-    const { stateBytes } = this.#options.plan.budgets;
-    const attempted = this.#state.set(key, body);
-    if (attempted !== undefined) {
-      this.#options.record({ type: "budget_exceeded", budget: "state_bytes", limit: stateBytes, attempted });
-      const message = `Cannot set state: ${attempted} is over the budget state_bytes of ${stateBytes}`;
-      this.#answer(id, { outcome: "budget", code: "state_bytes", message });
-      return true;
-    }
-    this.#options.record({ type: "state_set", key, state_bytes: this.#state.bytes });
-    this.#send(id, "null");
+    const use = useState(this.#state, head, body);
+    if (use === undefined) return false;
+    this.#options.record(use.record);
+    if (typeof use.answer === "string") this.#send(id, use.answer);
+    else this.#answer(id, use.answer);
     return true;
   }
 
@@ -417,15 +379,10 @@ export class Session {
   #close(end: SessionEnd): void {
     this.#over = true;
     this.#timers.clear();
-    if (this.#options.keepsState === true || this.#state.bytes > 0) this.#snapshot("end");
+    if (this.#options.keepsState === true || this.#state.bytes > 0) {
+      this.#options.record(snapshotOf(this.#state, "end"));
+    }
     this.#options.end(end);
-  }
-
-  /** Records the state as it is. What a field or a text in it keeps secret is redacted on the way into the log. */
-  #snapshot(phase: "start" | "end"): void {
-    const { bytes, text } = this.#state;
-    const state = bytes <= MAX_SNAPSHOT_BYTES ? JSON.parse(text) as Json : DROPPED;
-    this.#options.record({ type: "state_snapshot", phase, state, state_bytes: bytes });
   }
 }
 

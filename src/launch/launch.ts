@@ -18,13 +18,14 @@ import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
 import { RecordingWriter } from "./recording_writer.ts";
-import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
+import { agentDeath, endProcess } from "./death.ts";
+import { hostArgs, initText } from "./host_start.ts";
+import { type Ending, endingOf, type HostWords } from "./last_words.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { Questions } from "./questions.ts";
 import { spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
-import { AGENT_FAILED } from "./verdict.ts";
 import { sweepTemps } from "./sweep.ts";
 import { Turns } from "./turns.ts";
 
@@ -47,17 +48,6 @@ export async function launch(options: LaunchOptions): Promise<RunEnd> {
   } finally {
     run.close();
   }
-}
-
-/** What the host said beside its records. */
-interface HostWords {
-  end?: { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string };
-  fault?: { code: string; message: string };
-  ready?: JsonObject;
-  /** JSON text of the state that a session keeps. */
-  state?: string;
-  /** The same of the list of tasks. */
-  tasks?: string;
 }
 
 class Run {
@@ -120,7 +110,8 @@ class Run {
     try {
       this.#openAudit();
       this.#options.programs?.attach((body) => this.#record(body));
-      this.#sendInit();
+      // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
+      this.#answer(`${initText(this.#options)}\n`);
     } catch (error) {
       this.#kill();
       await Promise.all([this.#host.status, this.#agent?.status]);
@@ -163,31 +154,6 @@ class Run {
     const loaded = session === undefined ? [] : [JSON.stringify(session.loaded)];
     this.#audit.append([JSON.stringify({ type: "run_start", ...start }), ...loaded]);
     this.#audit.sync();
-  }
-
-  #sendInit(): void {
-    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs, rerun } =
-      this.#options;
-    const { state = {}, session } = this.#options;
-    const init = {
-      plan,
-      places,
-      fixtures,
-      cacheKey,
-      caPem: caPem ?? null,
-      code,
-      clock,
-      seed,
-      dryRun,
-      canary: channels.canary,
-      state,
-      ...(session === undefined ? {} : { session: { turnId: session.turnId, tasks: session.tasks } }),
-      ...(programs === undefined ? {} : { programs: programs.setup }),
-      ...(this.#recording === undefined ? {} : { record: true }),
-      ...(rerun === undefined ? {} : { rerun: { bytes: rerun.length } }),
-    };
-    // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
-    this.#answer(`${JSON.stringify(init)}\n`);
   }
 
   async #answer(answer: string | Uint8Array): Promise<void> {
@@ -367,7 +333,14 @@ class Run {
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;
     if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
-    const judged = this.#judge(hostStatus, agentStatus);
+    const judged = endingOf({
+      words: this.#words,
+      ended: this.#supervisor.reason,
+      isolation: plan.isolation,
+      host: hostStatus,
+      agent: agentStatus,
+      isPending: this.#approvals?.isPending === true,
+    });
     const unsaved = await this.#saveSession(judged.reason);
     const { status, reason, error, value } = unsaved ?? judged;
     const { inFlight } = this.#supervisor;
@@ -402,9 +375,7 @@ class Run {
   }
 
   /** Keeps the state of a run that ended well. Everything that could change it has settled: the host is gone. */
-  async #saveSession(
-    reason: string,
-  ): Promise<{ status: "error"; reason: string; error?: never; value?: never } | undefined> {
+  async #saveSession(reason: string): Promise<Ending | undefined> {
     const { session, runId } = this.#options;
     const failed = await session?.save(this.#words.state, {
       runId,
@@ -418,33 +389,6 @@ class Run {
     });
     return failed === undefined ? undefined : { status: "error", reason: failed };
   }
-
-  #judge(
-    host: Deno.CommandStatus,
-    agent: Deno.CommandStatus | undefined,
-  ): { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string } {
-    const failed = (reason: string) => ({ status: "error" as const, reason });
-    const { end, fault } = this.#words;
-    if (this.#supervisor.reason !== undefined) return failed(this.#supervisor.reason);
-    if (fault !== undefined) return failed(fault.code);
-    if (end === undefined) return failed(isOutOfMemory(host) ? this.#memoryReason() : "host_crash");
-    const own = end.reason === "agent_gone" && agent !== undefined ? failed(agentDeath(agent)) : end;
-    // Whatever the agent made of it: a call waits for an approval, so the run is not done.
-    const isPending = this.#approvals?.isPending === true && (own.reason === "done" || AGENT_FAILED.has(own.reason));
-    return isPending ? failed("approval_pending") : own;
-  }
-
-  /** A host out of memory is the agent's doing only where the agent shares its heap. */
-  #memoryReason(): string {
-    return this.#options.plan.isolation === "process" ? "host_memory_exceeded" : "memory_exceeded";
-  }
-}
-
-function hostArgs({ channels, programs }: LaunchOptions): readonly string[] {
-  const { records, answers, agentToHost, hostToAgent } = channels;
-  // in a pid namespace of its own the host has no parent that it could see
-  const parent = (programs?.prefix ?? []).length > 0 ? 0 : Deno.pid;
-  return [records, answers, agentToHost, hostToAgent, String(parent)];
 }
 
 function rest(ms: number): Promise<void> {

@@ -239,11 +239,13 @@ export interface AskPower {
 
 /** A skill made canonical. */
 export interface SkillTarget extends Target {
+  /** As the call names it. */
   readonly name: string;
 }
 
 /** What a list of skills says of one. */
 export interface SkillEntry {
+  /** As the policy and its front matter have it. */
   readonly name: string;
   /** What it is for. */
   readonly description: string;
@@ -292,6 +294,7 @@ export interface Task {
   readonly description: string;
   /** What to show while the task is in progress. */
   readonly activeForm?: string;
+  /** Where it stands. */
   readonly status: TaskStatus;
   /** Identifiers of the tasks that have to be completed first, in order of creation; absent: none. */
   readonly blockedBy?: readonly string[];
@@ -307,20 +310,29 @@ export interface Task {
 
 /** A task to be made. Texts are bounded and not blank. */
 export interface TaskDraft {
+  /** What is to be done, in a few words. */
   readonly subject: string;
+  /** The same at length. */
   readonly description: string;
+  /** What to show while the task is in progress. */
   readonly activeForm?: string | undefined;
+  /** Identifiers of the tasks that have to be completed first. */
   readonly blockedBy?: readonly string[] | undefined;
+  /** Data of the agent's own. */
   readonly metadata?: JsonObject | undefined;
 }
 
 /** What is to change about a task; what is absent stays. */
 export interface TaskChange {
+  /** What is to be done, in a few words. */
   readonly subject?: string | undefined;
+  /** The same at length. */
   readonly description?: string | undefined;
   /** An empty text takes it away. */
   readonly activeForm?: string | undefined;
+  /** Where it is to stand. */
   readonly status?: TaskStatus | undefined;
+  /** Identifiers of further tasks that have to be completed first. */
   readonly addBlockedBy?: readonly string[] | undefined;
   /** Wins over `addBlockedBy`. */
   readonly removeBlockedBy?: readonly string[] | undefined;
@@ -341,6 +353,7 @@ export interface TaskRefusal {
 
 /** Keeps the tasks of the run: one list for all its calls. Each change happens as a whole or not at all. */
 export interface TaskPower {
+  /** The list. */
   readonly tasks: {
     create(draft: TaskDraft): Task | TaskRefusal;
     update(id: string, change: TaskChange): Task | TaskRefusal;
