@@ -101,8 +101,8 @@ export {
   replayAudit,
   type ReplaySummary,
   type RunRow,
-  type ToolRow,
 } from "./src/replay/replay.ts";
+export type { ToolRow } from "./src/replay/tool_row.ts";
 export { type Counter, COUNTERS } from "./src/replay/counters.ts";
 export {
   type AnySchema,
@@ -128,8 +128,23 @@ export {
   type ToolSpec,
 } from "./src/tool/define.ts";
 export type {
-  ArtifactTarget,
   AskPower,
+  ResolveSkill,
+  Skill,
+  SkillEntry,
+  SkillPower,
+  SkillTarget,
+  Task,
+  TaskChange,
+  TaskDraft,
+  TaskPower,
+  TaskRefusal,
+  TaskStatus,
+  UserAnswer,
+  UserQuestion,
+} from "./src/tool/context_powers.ts";
+export type {
+  ArtifactTarget,
   BasePower,
   ByteReply,
   EndpointTarget,
@@ -141,28 +156,15 @@ export type {
   ResolveModel,
   ResolveRead,
   ResolveSend,
-  ResolveSkill,
   ResolveSpawn,
   ResolveWrite,
   SendOptions,
   SendPower,
-  Skill,
-  SkillEntry,
-  SkillPower,
-  SkillTarget,
   SourceEntry,
   SourceTarget,
   SourceText,
   SpawnPower,
   Target,
-  Task,
-  TaskChange,
-  TaskDraft,
-  TaskPower,
-  TaskRefusal,
-  TaskStatus,
-  UserAnswer,
-  UserQuestion,
   WritePower,
 } from "./src/tool/powers.ts";
 export { manifestOf, type ToolManifest, type ToolManifests } from "./src/tool/manifest.ts";

@@ -5,7 +5,7 @@
  */
 import { ToolError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import type { AskPower, UserAnswer, UserQuestion } from "../tool/powers.ts";
+import type { AskPower, UserAnswer, UserQuestion } from "../tool/context_powers.ts";
 import type { CallContext } from "./context.ts";
 
 /** Hands a question of a call to the launcher, and gives back what it says. */

@@ -7,7 +7,7 @@ import { BugError } from "../errors.ts";
 import { SKILL_PREFIX } from "../gate/skills.ts";
 import { splitSkill } from "../plan/skill_plan.ts";
 import { utf8Length } from "../json.ts";
-import type { ResolveSkill, Skill, SkillEntry, SkillPower, SkillTarget } from "../tool/powers.ts";
+import type { ResolveSkill, Skill, SkillEntry, SkillPower, SkillTarget } from "../tool/context_powers.ts";
 import { assertGranted, type CallContext, type RunContext } from "./context.ts";
 
 /** The skills of one run. */

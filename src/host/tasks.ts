@@ -8,7 +8,7 @@
  */
 import { BugError } from "../errors.ts";
 import { canonical, isJsonObject, type JsonObject, utf8Length } from "../json.ts";
-import type { Task, TaskChange, TaskDraft, TaskPower, TaskRefusal } from "../tool/powers.ts";
+import type { Task, TaskChange, TaskDraft, TaskPower, TaskRefusal } from "../tool/context_powers.ts";
 
 /** Tasks at the same time. */
 const MAX_TASKS = 256;

@@ -94,13 +94,10 @@ class Run {
       flood: () => this.#supervisor.end("stderr_exceeded"),
     });
     this.#approvals = this.#makeApprovals();
-    this.#questions = new Questions(
-      { plan, redactor: options.redactor, answerer: options.answerer, turns: this.#turns },
-      {
-        answer: (line) => void this.#answer(`${line}\n`),
-        asking: (callId, on) => this.#supervisor.asking(callId, on),
-      },
-    );
+    this.#questions = new Questions({ ...options, turns: this.#turns }, {
+      answer: (line) => void this.#answer(`${line}\n`),
+      asking: (callId, on) => this.#supervisor.asking(callId, on),
+    });
   }
 
   async go(): Promise<RunEnd> {
@@ -251,7 +248,7 @@ class Run {
     } else if (word === "end") {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
       this.#leave = after(LEAVE_MS, () => this.#kill());
-    } else if (word === "ask") this.#ask(body);
+    } else if (word === "ask" && this.#approvals !== undefined) this.#approvals.ask(body);
     else if (word === "question") this.#questions.ask(body);
     else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
@@ -274,13 +271,6 @@ class Run {
       waiting: (on) => this.#supervisor.waiting(on),
       fail: (error) => this.#failApprovals(error),
     });
-  }
-
-  #ask(body: JsonObject): void {
-    if (this.#approvals === undefined) {
-      throw new AuditError("audit_approval", "Cannot take a line of the host: nothing in this run asks for approvals");
-    }
-    this.#approvals.ask(body);
   }
 
   #failApprovals(error: TwokeyError): void {

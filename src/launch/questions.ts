@@ -33,7 +33,7 @@ export type AnswerVia = "terminal" | "callback" | "headless";
 export interface QuestionsOptions {
   readonly plan: Plan;
   readonly redactor: Redactor;
-  readonly answerer: { readonly answer: Answerer; readonly via: "terminal" | "callback" } | undefined;
+  readonly answerer?: { readonly answer: Answerer; readonly via: "terminal" | "callback" } | undefined;
   /** Approvals wait in the same line. */
   readonly turns: Turns;
 }

@@ -13,6 +13,7 @@ import { isPlace } from "../plan/key1.ts";
 import { ANY_MODEL, MODEL_LIMITS } from "../plan/model_plan.ts";
 import { askedEndpoints, packagePlace, type Plan, type PlannedTool } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
+import { explainSkills } from "./explain_skills.ts";
 import { grammarText, sandboxText } from "./programs.ts";
 import { span } from "./units.ts";
 
@@ -192,16 +193,6 @@ function explainModels({ model, ...plan }: Plan, at: At): Explained[] {
     ? "the log keeps the text of questions and answers, without known secrets"
     : "the log keeps shape and SHA-256 of questions and answers";
   return [...names, { what: kept, at: at(audit === "redacted" ? "/model/audit" : "/model") }];
-}
-
-function explainSkills({ skills = {}, ...plan }: Plan, at: At): Explained[] {
-  const tools = namesOf(plan, ({ skills }) => skills === true);
-  return Object.entries(skills).map(([name, { source, path, sha256, description, rule }]) => ({
-    what: `${name} (${source}): ${path} (sha256 ${sha256.slice(0, 12)}…)`,
-    at: at(rule),
-    tools,
-    beyond: `${source === "workspace" ? "untrusted text" : "text"}, never run: ${description.replaceAll(/\s+/g, " ")}`,
-  }));
 }
 
 function explainRepositories(plan: Plan, at: At): Explained[] {

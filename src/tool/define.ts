@@ -10,22 +10,19 @@ import type { JsonObject } from "../json.ts";
 import type { FileAccess } from "../authority/file_access.ts";
 import type { ModelEndpoint } from "../authority/model_providers.ts";
 import type { Request } from "../authority/requirement.ts";
+import type { AskPower, ResolveSkill, SkillPower, TaskPower } from "./context_powers.ts";
 import type {
-  AskPower,
   BasePower,
   ModelPower,
   ReadPower,
   ResolveModel,
   ResolveRead,
   ResolveSend,
-  ResolveSkill,
   ResolveSpawn,
   ResolveWrite,
   SendPower,
-  SkillPower,
   SpawnPower,
   Target,
-  TaskPower,
   WritePower,
 } from "./powers.ts";
 

@@ -3,14 +3,8 @@ import type { RunContext } from "../../src/host/context.ts";
 import { collectSource } from "../../src/host/source.ts";
 import { Tasks } from "../../src/host/tasks.ts";
 import type { Tool } from "../../src/tool/define.ts";
-import type {
-  CommandTarget,
-  EndpointTarget,
-  ModelTarget,
-  Reply,
-  SkillTarget,
-  SpawnResult,
-} from "../../src/tool/powers.ts";
+import type { CommandTarget, EndpointTarget, ModelTarget, Reply, SpawnResult } from "../../src/tool/powers.ts";
+import type { SkillTarget } from "../../src/tool/context_powers.ts";
 import { BudgetError, DenialError, ToolError, ToolInputError } from "../../src/errors.ts";
 import { makeCall } from "./run_context.ts";
 

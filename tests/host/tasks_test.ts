@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Tasks } from "../../src/host/tasks.ts";
-import type { Task, TaskPower, TaskRefusal } from "../../src/tool/powers.ts";
+import type { Task, TaskPower, TaskRefusal } from "../../src/tool/context_powers.ts";
 
 type List = TaskPower["tasks"];
 

@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import { ToolInputError } from "../../errors.ts";
 import { canonical, type JsonObject, utf8Length } from "../../json.ts";
-import type { Task, TaskRefusal } from "../../tool/powers.ts";
+import type { Task, TaskRefusal } from "../../tool/context_powers.ts";
 
 const MAX_SUBJECT_BYTES = 512;
 const MAX_DESCRIPTION_BYTES = 16_384;
