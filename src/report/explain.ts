@@ -196,11 +196,10 @@ function explainModels({ model, ...plan }: Plan, at: At): Explained[] {
 }
 
 function explainRepositories(plan: Plan, at: At): Explained[] {
-  const tools = namesOf(plan, ({ service }) => service === "github");
   return plan.github.repos.map(({ match, rule }) => ({
     what: `${match} on GitHub`,
     at: at(rule),
-    tools,
+    tools: namesOf(plan, ({ service }) => service === "github"),
     beyond: `other repositories, whatever a token reaches: ${keysOf("connect_other_path")}`,
   }));
 }
