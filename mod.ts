@@ -46,14 +46,8 @@
 export { type LoadedPolicy, loadPolicy, type ParsedPolicy, parsePolicy } from "./src/policy/load.ts";
 export { type PolicyFlags, policyFromFlags } from "./src/policy/from_flags.ts";
 export { PolicyError, type PolicyIssue } from "./src/policy/policy_error.ts";
-export {
-  type CompiledPolicy,
-  compilePolicy,
-  MANIFESTS,
-  type PreparedRun,
-  type PrepareOptions,
-  prepareRun,
-} from "./src/launch/prepare.ts";
+export { type CompiledPolicy, compilePolicy, MANIFESTS } from "./src/launch/compile_policy.ts";
+export { type PreparedRun, type PrepareOptions, prepareRun } from "./src/launch/prepare.ts";
 export type {
   Budgets,
   ExpectedDenial,

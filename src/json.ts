@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { sha256 as sha256Now } from "@noble/hashes/sha2.js";
 import canonicalize from "canonicalize";
 import { BugError } from "./errors.ts";
 
@@ -58,9 +59,13 @@ export function canonical(value: unknown): string {
 
 const ENCODER = new TextEncoder();
 
+/** Bytes that are hashed here: the platform's own digest takes longer to start than that. */
+const SMALL_BYTES = 4096;
+
 /** Digests bytes, or the UTF-8 bytes of a text, with SHA-256: 64 lower-case hexadecimal digits. */
 export async function sha256(data: Uint8Array<ArrayBuffer> | string): Promise<string> {
   const bytes = typeof data === "string" ? ENCODER.encode(data) : data;
+  if (bytes.length <= SMALL_BYTES) return sha256Now(bytes).toHex();
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { EXIT_TABLE } from "../src/errors.ts";
-import { compilePolicy } from "../src/launch/prepare.ts";
+import { compilePolicy } from "../src/launch/compile_policy.ts";
 import { loadPolicy } from "../src/policy/load.ts";
 import { withProject } from "./e2e/run_project.ts";
 import { generated } from "./generate.ts";

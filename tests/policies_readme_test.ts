@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compilePolicy } from "../src/launch/prepare.ts";
+import { compilePolicy } from "../src/launch/compile_policy.ts";
 import { loadPolicy } from "../src/policy/load.ts";
 import { policySchema } from "../src/policy/schema.ts";
 import { withProject } from "./e2e/run_project.ts";

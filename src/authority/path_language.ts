@@ -90,6 +90,24 @@ export function includes(outer: PathSet, inner: PathSet): Inclusion {
   return { holds: true };
 }
 
+/** Tells whether a path is in a set. */
+export function contains(set: PathSet, path: string): boolean {
+  return set.has(set.globs.map((glob) => {
+    if (lacks(path, glob)) return false;
+    const machine = makeMachine(glob);
+    let states = machine.start;
+    for (let i = 0; i < path.length; i++) states = machine.step(states, path.charAt(i));
+    return machine.accepts(states);
+  }));
+}
+
+/** Whether a path has nowhere the letters that a pattern asks for: that rules most patterns out without a machine. */
+function lacks(path: string, { glob }: PlacedGlob): boolean {
+  if (glob === null || glob.includes("[")) return false;
+  const folded = path.toLowerCase();
+  return glob.split(/[^A-Za-z0-9._-]+/).some((letters) => !folded.includes(letters.toLowerCase()));
+}
+
 /** The shortest witness may be `src/q` or `.md`, where `src/example` and `example.md` are as good and read better. */
 function legible(path: string, walkers: readonly Walker[], isWitness: (states: readonly number[]) => boolean): string {
   const slash = path.lastIndexOf("/") + 1;

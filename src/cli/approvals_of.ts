@@ -6,7 +6,7 @@
 import { nearest } from "../authority/nearest.ts";
 import { UsageError } from "../errors.ts";
 import type { ApprovalOptions } from "../launch/approver.ts";
-import { MANIFESTS } from "../launch/prepare.ts";
+import { MANIFESTS } from "../launch/compile_policy.ts";
 import { escapeText } from "../report/escape.ts";
 import { canAsk } from "./confirm.ts";
 import type { RunFlags } from "./policy_flags.ts";

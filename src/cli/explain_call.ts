@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, UsageError } from "../errors.ts";
 import { suggest } from "../gate/suggest.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { type CallDecision, decideCalls } from "../launch/decisions.ts";
-import { type CompiledPolicy, compilePolicy, MANIFESTS } from "../launch/prepare.ts";
+import { type CompiledPolicy, compilePolicy, MANIFESTS } from "../launch/compile_policy.ts";
 import { loadPolicy } from "../policy/load.ts";
 import { escapeText } from "../report/escape.ts";
 import { reasonText, withoutProject } from "../report/reasons.ts";

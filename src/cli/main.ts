@@ -1,14 +1,14 @@
 /**
- * The entry of the command line. Starts the program as one prebuilt file where there is one, else from its modules: the
+ * The entry of the command line. Starts the program from one prebuilt file where there is one, else from its modules: the
  * same code either way, and reading a hundred modules costs more than most commands.
  *
  * @module
  */
-import { findPrebuilt } from "../launch/prebuilt.ts";
+import { findPrebuilt, partFor } from "../launch/prebuilt.ts";
 
 if (import.meta.main) {
-  const prebuilt = findPrebuilt();
-  const path = prebuilt?.cli ?? new URL("./app.ts", import.meta.url).href;
+  const prebuilt = findPrebuilt(partFor(Deno.args));
+  const path = prebuilt ?? new URL("./app.ts", import.meta.url).href;
   const { main } = await import(path) as typeof import("./app.ts");
   const exit = await main(Deno.args);
   if (prebuilt === undefined && Deno.env.get("CI") !== "true") {

@@ -5,73 +5,26 @@
  */
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import { LOCK_FILE } from "../authority/names.ts";
-import { EXIT, type ExitCode, UsageError } from "../errors.ts";
-import { type CompiledPolicy, compilePolicy } from "../launch/prepare.ts";
+import { EXIT, type ExitCode } from "../errors.ts";
+import { compilePolicy } from "../launch/compile_policy.ts";
 import { loadPolicy } from "../policy/load.ts";
 import { escapeJson, escapeText } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
-import { out, outJson, styleFor } from "./io.ts";
-import type { DiffFlags } from "./policy_diff.ts";
+import { explainCall } from "./explain_call.ts";
+import { out, outJson } from "./io.ts";
+import {
+  diffCommand,
+  type JsonOnly,
+  makeExplainCommand,
+  pathOf,
+  POLICY_ARGUMENT,
+  validateCommand,
+} from "./policy_checks.ts";
 import type { TestFlags } from "./policy_test.ts";
 import { policyEditRoutes } from "./policy_edit_routes.ts";
-import { findDefaultPolicy } from "./policy_flags.ts";
-
-interface JsonOnly {
-  readonly json: boolean;
-}
-
-const POLICY_ARGUMENT = {
-  kind: "tuple",
-  parameters: [{
-    parse: String,
-    brief: "Policy file; default: agent.policy.jsonc of this project",
-    placeholder: "policy",
-    optional: true,
-  }],
-} as const;
-
-async function pathOf(path: string | undefined): Promise<string> {
-  const found = path ?? await findDefaultPolicy();
-  if (found === undefined) {
-    throw new UsageError("usage_no_policy", "Cannot find a policy: there is no agent.policy.jsonc here; name the file");
-  }
-  return found;
-}
-
-async function compiled(path: string | undefined): Promise<CompiledPolicy> {
-  return await compilePolicy(await loadPolicy(await pathOf(path)));
-}
-
-async function validate({ json }: JsonOnly, path?: string): Promise<ExitCode> {
-  const { loaded, plan } = await compiled(path);
-  if (json) outJson({ valid: true, file: loaded.file, policy: plan.policy, tools: Object.keys(plan.tools) });
-  else out(`${styleFor(Deno.stdout).good("valid")}  ${escapeText(plan.name)}  sha256 ${plan.policy.sha256}\n`);
-  return EXIT.ok;
-}
-
-interface ExplainFlags extends JsonOnly {
-  readonly call?: string;
-}
-
-async function explain({ json, call }: ExplainFlags, ...words: string[]): Promise<ExitCode> {
-  if (call !== undefined) {
-    const [args = "{}", path] = words;
-    const { explainCall } = await import("./explain_call.ts");
-    return await explainCall({ json }, await pathOf(path), { tool: call, args });
-  }
-  const [path, more] = words;
-  if (more !== undefined) throw new UsageError("usage_excess", `Cannot explain "${more}": one policy at a time`);
-  const [{ loaded, plan }, { explainJson, explainPlan }] = await Promise.all([
-    compiled(path),
-    import("../report/explain.ts"),
-  ]);
-  if (json) outJson(explainJson(plan, loaded.positionOf));
-  else out(explainPlan(plan, loaded.positionOf));
-  return EXIT.ok;
-}
 
 async function test(flags: TestFlags, path?: string): Promise<ExitCode> {
-  return await (await import("./policy_test.ts")).testPolicy(flags, await pathOf(path));
+  return await (await import("./policy_test.ts")).testPolicy(flags, pathOf(path));
 }
 
 interface CompileFlags extends JsonOnly {
@@ -80,7 +33,7 @@ interface CompileFlags extends JsonOnly {
 }
 
 async function compile({ format, portable, json }: CompileFlags, path?: string): Promise<ExitCode> {
-  const loaded = await loadPolicy(await pathOf(path));
+  const loaded = await loadPolicy(pathOf(path));
   if (format === "plan") {
     const { prepareRun } = await import("../launch/prepare.ts");
     const { plan } = loaded.policy.agent === undefined ? await compilePolicy(loaded) : await prepareRun(loaded);
@@ -110,7 +63,7 @@ async function lock({ check, json }: LockFlags, path?: string): Promise<ExitCode
     import("../launch/prepare.ts"),
     import("../policy/lock.ts"),
   ]);
-  const prepared = await prepareRun(await loadPolicy(await pathOf(path)));
+  const prepared = await prepareRun(await loadPolicy(pathOf(path)));
   if (check) await assertLocked(prepared);
   const written = check ? `${prepared.loaded.base}/${LOCK_FILE}` : await writeLock(prepared);
   if (json) outJson({ lock: written, checked: check });
@@ -119,7 +72,7 @@ async function lock({ check, json }: LockFlags, path?: string): Promise<ExitCode
 }
 
 async function manifest({ json }: JsonOnly, path?: string): Promise<ExitCode> {
-  const loaded = await loadPolicy(await pathOf(path));
+  const loaded = await loadPolicy(pathOf(path));
   const [{ prepareRun }, { authorityManifest, authorityText }] = await Promise.all([
     import("../launch/prepare.ts"),
     import("../report/authority_manifest.ts"),
@@ -130,54 +83,11 @@ async function manifest({ json }: JsonOnly, path?: string): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-async function diff(flags: DiffFlags, base: string, head?: string): Promise<ExitCode> {
-  return await (await import("./policy_diff.ts")).diff(flags, base, head);
-}
-
 /** The commands below `policy`. */
 export const policyRoutes = buildRouteMap<string, Context>({
   routes: {
-    validate: buildCommand<JsonOnly, [string?], Context>({
-      docs: {
-        brief: "Check a policy and everything it names",
-        fullDescription:
-          "Checks a policy and everything it names. Every problem is printed with its place and its fix; exit 65 then.",
-      },
-      parameters: { flags: JSON_FLAG, positional: POLICY_ARGUMENT },
-      func: command(validate),
-    }),
-    explain: buildCommand<ExplainFlags, string[], Context>({
-      docs: {
-        brief: "Say what a policy grants, in words, or what becomes of one call",
-        fullDescription: [
-          "Says what may be read, written, reached and spent, by which tool, behind which key, with the line that says so.",
-          "With --call: what would become of that call, the line that decides, and the smallest line that would change it.",
-          "The call is decided by the run's own evaluator; nothing is done.",
-          "",
-          "EXAMPLES",
-          "  twokey policy explain",
-          `  twokey policy explain --call readFile '{"path":".env"}'`,
-        ].join("\n"),
-      },
-      parameters: {
-        flags: {
-          ...JSON_FLAG,
-          call: {
-            kind: "parsed",
-            parse: String,
-            brief: "Tool of the call; its arguments as JSON follow",
-            placeholder: "tool",
-            optional: true,
-          },
-        },
-        positional: {
-          kind: "array",
-          parameter: { parse: String, brief: "Arguments of --call as JSON, then the policy file", placeholder: "word" },
-          maximum: 2,
-        },
-      },
-      func: command(explain),
-    }),
+    validate: validateCommand,
+    explain: makeExplainCommand(explainCall),
     test: buildCommand<TestFlags, [string?], Context>({
       docs: {
         brief: "Run a policy's own tests",
@@ -229,41 +139,7 @@ export const policyRoutes = buildRouteMap<string, Context>({
       parameters: { flags: JSON_FLAG, positional: POLICY_ARGUMENT },
       func: command(manifest),
     }),
-    diff: buildCommand<DiffFlags, [string, string?], Context>({
-      docs: {
-        brief: "Say what authority was gained, lost or narrowed",
-        fullDescription: [
-          "Compares two policies by what they grant, not by their text. BASE and HEAD are policy files or git revisions",
-          "(`main`, a commit, `A...B` for what both have in common); without HEAD the work tree. Exit 3 if authority is gained.",
-          "",
-          "EXAMPLES",
-          "  twokey policy diff main",
-          "  twokey policy diff origin/main HEAD --markdown",
-          "  twokey policy diff old.policy.jsonc new.policy.jsonc",
-        ].join("\n"),
-      },
-      parameters: {
-        flags: {
-          ...JSON_FLAG,
-          markdown: { kind: "boolean", brief: "Print Markdown for a pull request", default: false, withNegated: false },
-          policy: {
-            kind: "parsed",
-            parse: String,
-            brief: "Policy file in a revision; default: agent.policy.jsonc of this project",
-            placeholder: "file",
-            optional: true,
-          },
-        },
-        positional: {
-          kind: "tuple",
-          parameters: [
-            { parse: String, brief: "File or revision to compare with", placeholder: "base" },
-            { parse: String, brief: "File or revision; default: the work tree", placeholder: "head", optional: true },
-          ],
-        },
-      },
-      func: command(diff),
-    }),
+    diff: diffCommand,
     lock: buildCommand<LockFlags, [string?], Context>({
       docs: {
         brief: "Write agent.lock.json, which locked runs compare with",

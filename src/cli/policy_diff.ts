@@ -6,7 +6,7 @@
 import { LOCK_FILE } from "../authority/names.ts";
 import { isInside, parentOf } from "../authority/path.ts";
 import { DataError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
-import { compilePolicy, MANIFESTS } from "../launch/prepare.ts";
+import { compilePolicy, MANIFESTS } from "../launch/compile_policy.ts";
 import type { Change } from "../plan/change.ts";
 import { comparePlans } from "../plan/compare.ts";
 import type { Plan } from "../plan/plan.ts";
@@ -17,7 +17,7 @@ import { loadAt } from "../policy/load_at.ts";
 import { parseLock } from "../policy/lock.ts";
 import { diffPolicyLines, diffPolicyMarkdown, type DiffReport } from "../report/policy_diff.ts";
 import { out, outJson, styleFor } from "./io.ts";
-import { findDefaultPolicy } from "./policy_flags.ts";
+import { findDefaultPolicy } from "./default_policy.ts";
 
 /** Flags of `policy diff`. */
 export interface DiffFlags {
@@ -35,7 +35,7 @@ export interface Side {
 
 /** Runs the command. */
 export async function diff(flags: DiffFlags, base: string, head?: string): Promise<ExitCode> {
-  const policy = await policyPath(flags.policy, head);
+  const policy = policyPath(flags.policy, head);
   const [was, is] = [
     await sideOf(base, policy),
     head === undefined ? await workTree(policy) : await sideOf(head, policy),
@@ -70,8 +70,8 @@ function reportOf(base: Side, head: Side): DiffReport {
   };
 }
 
-async function policyPath(named: string | undefined, head: string | undefined): Promise<string> {
-  const path = named ?? (head !== undefined && await isFile(head) ? head : await findDefaultPolicy());
+function policyPath(named: string | undefined, head: string | undefined): string {
+  const path = named ?? (head !== undefined && isFile(head) ? head : findDefaultPolicy());
   if (path === undefined) {
     throw new UsageError(
       "usage_no_policy",
@@ -82,7 +82,7 @@ async function policyPath(named: string | undefined, head: string | undefined): 
 }
 
 async function sideOf(name: string, policy: string): Promise<Side> {
-  return await isFile(name) ? { ...await workTree(name), name } : await atRevision(name, await realPolicy(policy));
+  return isFile(name) ? { ...await workTree(name), name } : await atRevision(name, await realPolicy(policy));
 }
 
 async function workTree(path: string): Promise<Side> {
@@ -133,9 +133,9 @@ async function withLockedTools(plan: Plan, readText: () => Promise<string | unde
   return { ...plan, tools: Object.fromEntries(tools) };
 }
 
-async function isFile(path: string): Promise<boolean> {
+function isFile(path: string): boolean {
   try {
-    return (await Deno.stat(path)).isFile;
+    return Deno.statSync(path).isFile;
   } catch {
     return false;
   }

@@ -7,7 +7,7 @@
 import { LOCK_FILE } from "../authority/names.ts";
 import { nameOf } from "../authority/path.ts";
 import { CreateError, DataError, EXIT, type ExitCode } from "../errors.ts";
-import { compilePolicy } from "../launch/prepare.ts";
+import { compilePolicy } from "../launch/compile_policy.ts";
 import type { Change } from "../plan/change.ts";
 import { comparePlans } from "../plan/compare.ts";
 import { editPolicy, type PolicyEdit } from "../policy/edit.ts";

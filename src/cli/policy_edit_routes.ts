@@ -15,7 +15,7 @@ import type { RootWords, Side } from "../policy/policy_edits.ts";
 import type { Policy } from "../policy/schema.ts";
 import { escapeText } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
-import { findDefaultPolicy } from "./policy_flags.ts";
+import { findDefaultPolicy } from "./default_policy.ts";
 
 type Edits = typeof import("../policy/policy_edits.ts");
 
@@ -50,7 +50,7 @@ async function edit(
   },
   make: (words: Edits, policy: Policy) => readonly PolicyEdit[],
 ): Promise<ExitCode> {
-  const found = path ?? await findDefaultPolicy();
+  const found = path ?? findDefaultPolicy();
   if (found === undefined) {
     throw new UsageError("usage_no_policy", "Cannot find a policy: there is no agent.policy.jsonc here; name the file");
   }
@@ -82,7 +82,7 @@ async function removeTool({ json, withAuthority }: RemoveToolFlags, name: string
     code === "policy_unused_authority"
       ? `Remove it as well: twokey policy remove-tool ${escapeText(name)} --with-authority`
       : undefined;
-  const { MANIFESTS } = await import("../launch/prepare.ts");
+  const { MANIFESTS } = await import("../launch/compile_policy.ts");
   return await edit(
     { json, path, fixFor },
     (words, policy) => words.removeTool(policy, name, withAuthority ? { manifests: MANIFESTS } : {}),

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { DEFAULT_POLICY } from "../authority/names.ts";
 import { ISOLATIONS } from "../plan/plan.ts";
 import { type PolicyFlags, policyFromFlags, withFlags } from "../policy/from_flags.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
@@ -99,19 +98,4 @@ export async function loadNamed(flags: RunFlags, options: { readonly agent?: str
   const words: PolicyFlags = { ...rest, ...(options.agent === undefined ? {} : { agent: options.agent }) };
   if (policy === undefined) return { loaded: await policyFromFlags(words, Deno.cwd()), added: [] };
   return await withFlags(await loadPolicy(policy), words, { cwd: Deno.cwd() });
-}
-
-/** The default policy: `agent.policy.jsonc` in this folder or the nearest one above it that is a project. */
-export async function findDefaultPolicy(): Promise<string | undefined> {
-  const { findProject } = await import("../policy/load.ts");
-  const here = Deno.cwd();
-  for (const folder of new Set([here, findProject(await Deno.realPath(here))])) {
-    const path = `${folder}/${DEFAULT_POLICY}`;
-    try {
-      if ((await Deno.stat(path)).isFile) return path;
-    } catch {
-      // not there
-    }
-  }
-  return undefined;
 }

@@ -6,7 +6,7 @@
 import { DataError, EXIT, type ExitCode } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type CallDecision, decideCalls } from "../launch/decisions.ts";
-import { compilePolicy, MANIFESTS } from "../launch/prepare.ts";
+import { compilePolicy, MANIFESTS } from "../launch/compile_policy.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
 import { type Mutant, mutantsOf } from "../policy/mutants.ts";
 import { PolicyError } from "../policy/policy_error.ts";

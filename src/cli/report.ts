@@ -8,7 +8,7 @@ import { isDenialCode } from "../authority/denial_codes.ts";
 import { AuditError, DataError, EXIT, type ExitCode, InputError, type Position, UsageError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { suggest } from "../gate/suggest.ts";
-import { type CompiledPolicy, compilePolicy, MANIFESTS } from "../launch/prepare.ts";
+import { type CompiledPolicy, compilePolicy, MANIFESTS } from "../launch/compile_policy.ts";
 import { loadPolicy } from "../policy/load.ts";
 import { numberField, objectField, own, textField } from "../replay/fields.ts";
 import {

@@ -5,14 +5,14 @@
  */
 import { buildCommand } from "@stricli/core";
 import { EXIT, type ExitCode, UsageError } from "../errors.ts";
-import { compilePolicy } from "../launch/prepare.ts";
+import { compilePolicy } from "../launch/compile_policy.ts";
 import { resetSession } from "../launch/reset_session.ts";
 import { policyFromFlags, withFlags } from "../policy/from_flags.ts";
 import { type LoadedPolicy, loadPolicy } from "../policy/load.ts";
 import { resetLines } from "../report/reset.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { out, outJson, styleFor } from "./io.ts";
-import { findDefaultPolicy } from "./policy_flags.ts";
+import { findDefaultPolicy } from "./default_policy.ts";
 
 interface Flags {
   readonly json: boolean;
@@ -38,7 +38,7 @@ async function loadSession({ policy, sessionFile }: Flags): Promise<LoadedPolicy
   const cwd = Deno.cwd();
   if (policy !== undefined) return (await withFlags(await loadPolicy(policy), flags, { cwd })).loaded;
   if (sessionFile !== undefined) return await policyFromFlags(flags, cwd);
-  const found = await findDefaultPolicy();
+  const found = findDefaultPolicy();
   if (found !== undefined) return await loadPolicy(found);
   throw new UsageError(
     "usage_no_policy",

@@ -9,7 +9,8 @@ import { AuthorityError, DataError, EXIT, type ExitCode, UsageError } from "../e
 import { type FinishedRun, type NamedRun, runPolicy } from "../launch/run_policy.ts";
 import type { RunInputs } from "../launch/execute.ts";
 import { parseRunInput } from "../launch/run_input.ts";
-import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
+import { MANIFESTS } from "../launch/compile_policy.ts";
+import type { PreparedRun } from "../launch/prepare.ts";
 import { RECORDING_FILE } from "../audit/recording.ts";
 import { parentOf } from "../authority/path.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
@@ -19,7 +20,8 @@ import { command, type Context, JSON_FLAG } from "./command.ts";
 import { approvalsOf } from "./approvals_of.ts";
 import { DeclinedError } from "./confirm.ts";
 import { err, out, outJson, styleFor } from "./io.ts";
-import { findDefaultPolicy, loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
+import { findDefaultPolicy } from "./default_policy.ts";
+import { loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
 import { Progress } from "./progress.ts";
 
 interface Flags extends RunFlags {
@@ -122,7 +124,7 @@ async function namePolicy(flags: Flags, agent: string | undefined): Promise<Name
   }
   const named = agent === undefined ? {} : { agent };
   if (flags.policy !== undefined || agent !== undefined || hasPolicyFlags(flags)) return await loadNamed(flags, named);
-  const policy = await findDefaultPolicy();
+  const policy = findDefaultPolicy();
   if (policy === undefined) {
     throw new UsageError(
       "usage_no_policy",

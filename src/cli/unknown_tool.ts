@@ -4,7 +4,7 @@
  * @module
  */
 import { nearest } from "../authority/nearest.ts";
-import { MANIFESTS } from "../launch/prepare.ts";
+import { MANIFESTS } from "../launch/compile_policy.ts";
 import { escapeText } from "../report/escape.ts";
 
 /** Says that there is no tool of a name, and which one may be meant; `undefined` where there is one. Escaped. */

@@ -7,7 +7,7 @@ import type { RecordBody } from "../audit/record.ts";
 import { ControlError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { dropGroundwork, execute, startGroundwork } from "./execute.ts";
-import type { CompiledPolicy } from "./prepare.ts";
+import type { CompiledPolicy } from "./compile_policy.ts";
 
 /** A call to decide on. */
 export interface CallToDecide {

@@ -101,13 +101,12 @@ export interface Executed {
  */
 export async function execute(prepared: PreparedRun, options: ExecuteOptions): Promise<Executed> {
   const { plan, places } = prepared;
-  const [base, channels, fixtures, caPem, proxy, prebuilt] = await Promise.all([
+  const [base, channels, fixtures, caPem, proxy] = await Promise.all([
     options.groundwork.base,
     options.groundwork.channels,
     readFixtures(plan, places),
     readCa(plan, places),
     readProxy(plan),
-    findPrebuilt(),
     makePrivateDir(places.state),
   ]);
   if (options.runId !== undefined) assertRunId(options.runId);
@@ -134,7 +133,7 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
   let session: RunSession | undefined;
   try {
     if (options.withSession === true) session = await openSession({ plan, places, initial: options.state });
-    const gathered = { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress, session };
+    const gathered = { base, channels, fixtures, caPem, proxy, starts, egress, session };
     return await executeWith(prepared, options, gathered);
   } catch (error) {
     await dropGroundwork(options.groundwork);
@@ -159,7 +158,6 @@ interface Gathered {
   readonly fixtures: Readonly<Record<string, string>>;
   readonly caPem: string | undefined;
   readonly proxy: Key1Options;
-  readonly prebuilt: Awaited<ReturnType<typeof findPrebuilt>>;
   readonly starts: ProgramStarts | undefined;
   readonly egress: EgressRecords;
   readonly session: RunSession | undefined;
@@ -168,7 +166,7 @@ interface Gathered {
 async function executeWith(
   prepared: PreparedRun,
   options: ExecuteOptions,
-  { base, channels, fixtures, caPem, proxy, prebuilt, starts, egress, session }: Gathered,
+  { base, channels, fixtures, caPem, proxy, starts, egress, session }: Gathered,
 ): Promise<Executed> {
   const { plan, places } = prepared;
   const now = Date.now();
@@ -216,7 +214,7 @@ async function executeWith(
     channels,
     hostFlags: hostFlags(plan, places, { ...proxy, ...startGrants(channels, plan), ...run }),
     hostEnv: hostEnv(plan),
-    hostMain: prebuilt?.host ?? `${places.twokey}/src/host/main.ts`,
+    hostMain: findPrebuilt("host") ?? `${places.twokey}/src/host/main.ts`,
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
     code: prepared.code,
     fixtures,

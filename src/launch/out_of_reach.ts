@@ -7,7 +7,7 @@ import { isInside } from "../authority/path.ts";
 import { UsageError } from "../errors.ts";
 import { isPlace } from "../plan/key1.ts";
 import { absolute } from "../plan/plan.ts";
-import type { CompiledPolicy } from "./prepare.ts";
+import type { CompiledPolicy } from "./compile_policy.ts";
 
 /**
  * Refuses a place below a root of the plan: a log there could be read by a later agent, and a made-up one could be

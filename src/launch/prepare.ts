@@ -11,28 +11,10 @@ import { absolute } from "../plan/plan.ts";
 import { compile } from "../policy/compile.ts";
 import { inspect, MAX_INPUT_BYTES, programsOf } from "../policy/inspect.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
-import type { ProgramFact } from "../policy/program_fact.ts";
-import { compileLoaded } from "../policy/compile_loaded.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { placesOf } from "../policy/places.ts";
-import type { ToolManifests } from "../tool/manifest.ts";
+import { type CompiledPolicy, MANIFESTS } from "./compile_policy.ts";
 import { makePrivateDir } from "./state_dir.ts";
-import manifestsJson from "../tools/manifests.json" with { type: "json" };
-
-/** The manifests of every shipped tool. */
-export const MANIFESTS: ToolManifests = manifestsJson as unknown as ToolManifests;
-
-/** A policy with the plan it compiles to. */
-export interface CompiledPolicy {
-  /** The policy it was compiled from. */
-  readonly loaded: LoadedPolicy;
-  /** What the plan's portable paths stand for here. */
-  readonly places: Places;
-  /** Frozen; all that a run knows of the policy. */
-  readonly plan: Plan;
-  /** What each granted program was when it was looked at, by its name. */
-  readonly programs: Readonly<Record<string, ProgramFact>>;
-}
 
 /** A compiled policy with its agent. */
 export interface PreparedRun extends CompiledPolicy {
@@ -52,12 +34,6 @@ export interface PrepareOptions {
 
 function env(name: string): string | undefined {
   return Deno.env.get(name);
-}
-
-/** Compiles a policy without its agent: what `validate` and `explain` need. */
-export async function compilePolicy(loaded: LoadedPolicy): Promise<CompiledPolicy> {
-  const { facts, plan } = await compileLoaded(loaded, { manifests: MANIFESTS, env });
-  return { loaded, places: facts.places, plan, programs: programsOf(facts) };
 }
 
 /** Compiles a policy and bundles its agent. */

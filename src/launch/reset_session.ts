@@ -8,7 +8,7 @@ import { GrowingSha256 } from "../audit/sha256.ts";
 import { AuditWriter } from "../audit/writer.ts";
 import { DataError, InputError, TwokeyError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import type { CompiledPolicy } from "./prepare.ts";
+import type { CompiledPolicy } from "./compile_policy.ts";
 import { makeRunDir, makeRunId } from "./run_dir.ts";
 import { sessionPlace } from "./run_session.ts";
 import { type SavedSession, SessionFile } from "./session_file.ts";

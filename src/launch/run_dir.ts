@@ -5,7 +5,7 @@
  */
 import { RUN_ID_REGEXP } from "../audit/writer.ts";
 import { AuditError, CreateError, UsageError } from "../errors.ts";
-import type { CompiledPolicy } from "./prepare.ts";
+import type { CompiledPolicy } from "./compile_policy.ts";
 import { assertOutOfReach } from "./out_of_reach.ts";
 import { makeDir, makePrivateDir } from "./state_dir.ts";
 

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { includes } from "../authority/path_language.ts";
+import { contains, includes, type Inclusion } from "../authority/path_language.ts";
 import { canonical } from "../json.ts";
 import type { Change } from "./change.ts";
 import { isPlace } from "./key1.ts";
-import { type FilePlan, pathOf, type Reach, readSet, writeSet } from "./path_sets.ts";
+import { type FilePlan, pathOf, type Reach, readSet, sharesSecrets, writeSet } from "./path_sets.ts";
 import { type GateRule, isInProject, type Plan, type PortablePath } from "./plan.ts";
 
 /** Patterns that one text names, at most. */
@@ -68,10 +68,8 @@ function compareSide(side: Side, base: Plan, head: Plan): Change[] {
   const reaches: readonly Reach[] = asks ? ["allowed", "allowed_or_asked"] : ["allowed"];
   const words = wordsOf(side, base, head);
   for (const reach of reaches) {
-    const held = (plan: FilePlan) => side.setOf(plan, { reach, folders: true });
-    const needed = (plan: FilePlan) => side.setOf(plan, { reach, folders: false });
-    const grown = includes(held(was), needed(is));
-    const shrunk = includes(held(is), needed(was));
+    const grown = compareSets(side, { held: was, needed: is, reach });
+    const shrunk = compareSets(side, { held: is, needed: was, reach });
     const once = reach === "allowed" ? "" : "once approved, ";
     if (!grown.holds && !changes.has("gained")) {
       const { text, rule } = words.gained(shrunk.holds);
@@ -84,6 +82,25 @@ function compareSide(side: Side, base: Plan, head: Plan): Change[] {
     }
   }
   return [...changes.values(), ...lostOutside(side, base, head)];
+}
+
+/**
+ * Whether the one plan holds what the other needs. Secrets are most of the patterns and seldom make the difference: where
+ * both plans hide the same, the sets without them settle the question if one holds the other, or show a witness to try.
+ */
+function compareSets(
+  { subject, setOf }: Side,
+  { held, needed, reach }: { readonly held: FilePlan; readonly needed: FilePlan; readonly reach: Reach },
+): Inclusion {
+  const outer = (withSecrets: boolean) => setOf(held, { reach, folders: true, withSecrets });
+  const inner = setOf(needed, { reach, folders: false });
+  if (subject === "read" && sharesSecrets(held, needed)) {
+    const bare = includes(outer(false), setOf(needed, { reach, folders: false, withSecrets: false }));
+    if (bare.holds) return bare;
+    // the outer set is no larger with its secrets than without
+    if (bare.witness !== undefined && contains(inner, bare.witness)) return bare;
+  }
+  return includes(outer(true), inner);
 }
 
 function change(

@@ -30,6 +30,8 @@ export interface SetOptions {
    * policy would admit it. So it belongs to what a plan holds, and not to what a plan needs.
    */
   readonly folders: boolean;
+  /** Leaves out what `fs.secret` takes away; default: it counts. */
+  readonly withSecrets?: boolean;
 }
 
 /** Collects patterns; each gets the place of its answer in `matched`. */
@@ -42,11 +44,12 @@ class Globs {
 }
 
 /** The files that a plan lets its tools read. */
-export function readSet({ fs, gate }: FilePlan, { reach, folders }: SetOptions): PathSet {
+export function readSet({ fs, gate }: FilePlan, { reach, folders, withSecrets = true }: SetOptions): PathSet {
   const globs = new Globs();
-  const readers = fs.read.map((root) => layReader(globs, fs.secret, root));
+  const secret = withSecrets ? fs.secret : [];
+  const readers = fs.read.map((root) => layReader(globs, secret, root));
   const taken = layTaken(globs, { gate, kind: "filesystem.read", reach });
-  const places = layPlaces(globs, fs.secret, fs.read);
+  const places = layPlaces(globs, secret, fs.read);
   return setOf(globs, (matched) =>
     all([
       not(any(pick(matched, taken))),
@@ -109,10 +112,27 @@ function layReader(globs: Globs, secret: readonly string[], { root, include, exc
   };
 }
 
+/**
+ * Whether secrets take the same from both plans, so that they can be left out of both sets and what one admits beyond the
+ * other can only become more: the roots are the same, none lies in another, and no pattern spells a secret out.
+ */
+export function sharesSecrets({ fs: base }: FilePlan, { fs: head }: FilePlan): boolean {
+  const rootsOf = ({ read }: Plan["fs"]) => read.map(({ root }) => root).toSorted();
+  const roots = rootsOf(base);
+  const names = base.secret.filter((entry) => !isPlace(entry));
+  const isNested = (root: string) => roots.some((other) => root !== other && `${root}/`.startsWith(`${other}/`));
+  return roots.join("\n") === rootsOf(head).join("\n") &&
+    base.secret.join("\n") === head.secret.join("\n") &&
+    new Set(roots).size === roots.length && !roots.some(isNested) &&
+    [...base.read, ...head.read].every(({ include }) => names.every((name) => liftsOf(name, include).length === 0));
+}
+
 /** The patterns that spell a secret name out, and so mean it: without wildcards, and ending in the very name. */
 function liftsOf(name: string, include: readonly string[]): readonly string[] {
+  const literal = include.filter(isLiteral);
+  if (literal.length === 0) return literal;
   const isSecret = makeNameFinder([lastOf(name)]);
-  return include.filter(isLiteral).map((pattern) => pattern.replace(/\/$/, "")).flatMap((pattern) => {
+  return literal.map((pattern) => pattern.replace(/\/$/, "")).flatMap((pattern) => {
     const last = lastOf(pattern);
     if (isSecret([last]) < 0) return [];
     return pattern.includes("/") ? [pattern, `${pattern}/**/${last}`] : [pattern];

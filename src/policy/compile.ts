@@ -105,7 +105,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     expectEvents,
     ...(session.plan === undefined ? {} : { session: session.plan }),
     expectDenials,
-    context: structuredClone(policy.context ?? {}) as JsonObject,
+    context: JSON.parse(JSON.stringify(policy.context ?? {})) as JsonObject,
     ...(packages === undefined ? {} : { packages }),
     agent,
     unsafe,

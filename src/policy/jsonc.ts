@@ -6,6 +6,7 @@
 import { type AnyNode, parse } from "@humanwhocodes/momoa";
 import type { Position } from "../errors.ts";
 import { type Json, pointerPart } from "../json.ts";
+import { type Offsets, readPlainJsonc } from "./plain_jsonc.ts";
 import { type PolicyIssue, refuse } from "./policy_error.ts";
 
 /** Deepest nesting; the parser below calls itself once for each level. */
@@ -32,8 +33,48 @@ export interface Jsonc {
  * @throws {PolicyError} With every duplicate or forbidden key, or the first thing that does not parse.
  */
 export function readJsonc(text: string, file: string, what = "the policy"): Jsonc {
-  const lines = lineStarts(text);
-  const at = (offset: number): Position => {
+  const at = makeAt(text, file);
+  const plain = readPlainJsonc(text, { depth: MAX_DEPTH, forbiddenKeys: FORBIDDEN_KEYS });
+  if (plain === undefined) return readClosely(text, { at, what });
+  let offsets: Offsets | undefined;
+  return { value: plain.value, ...positionsIn(() => offsets ??= plain.locate(), at) };
+}
+
+/** Reads a text with the parser that says what is wrong with it. */
+function readClosely(text: string, source: Source): Jsonc {
+  const { at } = source;
+  refuse(scan(text, source));
+  const values = new Map<string, number>();
+  const keys = new Map<string, number>();
+  const issues: PolicyIssue[] = [];
+  const value = toValue(parseText(text, source), "", { values, keys, issues, at });
+  refuse(issues);
+  return { value, ...positionsIn(() => ({ values, keys }), at) };
+}
+
+function positionsIn(offsets: () => Offsets, at: (offset: number) => Position): Omit<Jsonc, "value"> {
+  const positionOf = (pointer: string): Position => {
+    const { values } = offsets();
+    for (let known = pointer;; known = known.slice(0, known.lastIndexOf("/"))) {
+      const offset = values.get(known);
+      if (offset !== undefined) return at(offset);
+      if (known === "") return at(0);
+    }
+  };
+  return {
+    positionOf,
+    keyPositionOf(pointer) {
+      const offset = offsets().keys.get(pointer);
+      return offset === undefined ? positionOf(pointer) : at(offset);
+    },
+  };
+}
+
+/** Turns offsets into positions. */
+function makeAt(text: string, file: string): (offset: number) => Position {
+  let lines: readonly number[] | undefined;
+  return (offset) => {
+    lines ??= lineStarts(text);
     let low = 0;
     let high = lines.length - 1;
     while (low < high) {
@@ -42,29 +83,6 @@ export function readJsonc(text: string, file: string, what = "the policy"): Json
       else high = middle - 1;
     }
     return { file, line: low + 1, column: offset - (lines[low] ?? 0) + 1 };
-  };
-  refuse(scan(text, { at, what }));
-
-  const values = new Map<string, number>();
-  const keys = new Map<string, number>();
-  const issues: PolicyIssue[] = [];
-  const value = toValue(parseText(text, { at, what }), "", { values, keys, issues, at });
-  refuse(issues);
-
-  const positionOf = (pointer: string): Position => {
-    for (let known = pointer;; known = known.slice(0, known.lastIndexOf("/"))) {
-      const offset = values.get(known);
-      if (offset !== undefined) return at(offset);
-      if (known === "") return at(0);
-    }
-  };
-  return {
-    value,
-    positionOf,
-    keyPositionOf(pointer) {
-      const offset = keys.get(pointer);
-      return offset === undefined ? positionOf(pointer) : at(offset);
-    },
   };
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { makeGlob } from "../../src/authority/glob.ts";
-import { includes, type PathSet } from "../../src/authority/path_language.ts";
+import { contains, includes, type PathSet } from "../../src/authority/path_language.ts";
 
 /** The paths that any of the patterns matches. */
 function anyOf(...globs: string[]): PathSet {
@@ -93,6 +93,22 @@ Deno.test("includes() agrees with matching, path by path", () => {
     }),
     { numRuns: 2000 },
   );
+});
+
+Deno.test("contains() tells what matching tells, in folded patterns whatever the case", () => {
+  const text = (letters: string[], maxLength: number) =>
+    fc.array(fc.constantFrom(...letters), { minLength: 1, maxLength }).map((parts) => parts.join(""));
+  const glob = text(["a", "B", ".", "-", "*", "?", "[ab]", "[!a]", "/", "**/"], 6);
+  const path = text(["a", "b", "B", ".", "-", "/", "x"], 7).filter((one) => !/^\/|\/$|\/\//.test(one));
+  fc.assert(
+    fc.property(glob, path, (glob, path) => {
+      assert.equal(contains(anyOf(glob), path), makeGlob(glob)(path), `${glob} ${path}`);
+    }),
+    { numRuns: 3000 },
+  );
+  const folded: PathSet = { globs: [{ root: [], glob: ".Env*", folded: true }], has: ([is]) => is === true };
+  assert.ok(contains(folded, "a/.ENVrc"));
+  assert.ok(!contains(folded, "a/env"));
 });
 
 Deno.test("includes() does not hold where the question is too large", () => {

@@ -10,7 +10,7 @@ import { startGrants } from "../../src/launch/execute.ts";
 import { launch } from "../../src/launch/launch.ts";
 import type { RunEnd } from "../../src/launch/launch_options.ts";
 import { denoDirOf } from "../../src/authority/deno_dir.ts";
-import { MANIFESTS } from "../../src/launch/prepare.ts";
+import { MANIFESTS } from "../../src/launch/compile_policy.ts";
 import { findBaseSystem } from "../../src/launch/spawn.ts";
 import { hostFlags } from "../../src/plan/flags.ts";
 import type { Budgets, Isolation, Places, Plan, PlannedTool } from "../../src/plan/plan.ts";

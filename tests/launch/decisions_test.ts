@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { decideCalls } from "../../src/launch/decisions.ts";
-import { compilePolicy } from "../../src/launch/prepare.ts";
+import { compilePolicy } from "../../src/launch/compile_policy.ts";
 import { loadPolicy } from "../../src/policy/load.ts";
 import { withProject } from "../e2e/run_project.ts";
 

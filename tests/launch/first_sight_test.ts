@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { lookAtPolicy, rememberPolicy } from "../../src/launch/first_sight.ts";
-import { compilePolicy } from "../../src/launch/prepare.ts";
+import { compilePolicy } from "../../src/launch/compile_policy.ts";
 import { loadPolicy } from "../../src/policy/load.ts";
 
 interface World {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compilePolicy } from "../../src/launch/prepare.ts";
+import { compilePolicy } from "../../src/launch/compile_policy.ts";
 import { loadPolicy } from "../../src/policy/load.ts";
 import { assertLocked, driftOf, findLock, type Lock, lockOf, PROVEN_DENO, readLock } from "../../src/policy/lock.ts";
 import { type Project, withProject } from "../e2e/run_project.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { compilePolicy } from "../../src/launch/prepare.ts";
+import { compilePolicy } from "../../src/launch/compile_policy.ts";
 import { comparePlans } from "../../src/plan/compare.ts";
 import { type PolicyFlags, withFlags } from "../../src/policy/from_flags.ts";
 import { loadPolicy } from "../../src/policy/load.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { MANIFESTS } from "../../../src/launch/prepare.ts";
+import { MANIFESTS } from "../../../src/launch/compile_policy.ts";
 import { compileLoaded } from "../../../src/policy/compile_loaded.ts";
 import { loadPolicy } from "../../../src/policy/load.ts";
 import type { Tool } from "../../../src/tool/define.ts";
