@@ -122,6 +122,22 @@ export {
   type ToolSpec,
 } from "./src/tool/define.ts";
 export type {
+  AskPower,
+  ResolveSkill,
+  Skill,
+  SkillEntry,
+  SkillPower,
+  SkillTarget,
+  Task,
+  TaskChange,
+  TaskDraft,
+  TaskPower,
+  TaskRefusal,
+  TaskStatus,
+  UserAnswer,
+  UserQuestion,
+} from "./src/tool/context_powers.ts";
+export type {
   ArtifactTarget,
   BasePower,
   ByteReply,
@@ -165,8 +181,10 @@ export {
   UsageError,
 } from "./src/errors.ts";
 export type { DenialCode } from "./src/authority/denial_codes.ts";
+export type { FileAccess } from "./src/authority/file_access.ts";
 export type { ApprovalRow } from "./src/replay/approval_row.ts";
 export type { ApprovalFlags } from "./src/policy/approval_flags.ts";
+export type { AgentQuestion, Answerer, AnswerReply, PersonsAnswer, QuestionOptions } from "./src/launch/answerer.ts";
 export type { ApprovalAnswer, ApprovalOptions, Approver } from "./src/launch/approver.ts";
 export type { ApprovalRequest } from "./src/audit/approval_request.ts";
 export type { ApprovalTerms } from "./src/plan/approval_terms.ts";
@@ -188,8 +206,8 @@ export type { ModelEndpoint, ModelProviderName } from "./src/authority/model_pro
 export type { FileIdentity } from "./src/plan/program_setup.ts";
 export type { ProgramFact } from "./src/policy/program_fact.ts";
 export type { Policy } from "./src/policy/schema.ts";
+export type { SkillPlan } from "./src/plan/skill_plan.ts";
 export type { CommandTarget, CommandWish, OutputText, SpawnOptions, SpawnResult } from "./src/tool/powers.ts";
-export type { FileAccess } from "./src/authority/file_access.ts";
 export type {
   BrowsePower,
   FileSet,

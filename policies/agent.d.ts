@@ -55,6 +55,29 @@ declare function close(): boolean;
 
 /** Arguments and results of the tools, by name. */
 interface AgentTools {
+  readonly "AskUser": {
+    readonly args: {
+      /** What to ask: 4,096 characters at most. */
+      readonly question: string;
+      /** Answers to choose from, each once. Own words are possible as well. */
+      readonly choices?: readonly string[];
+      /** Whether several answers may be given; default: one. */
+      readonly several?: boolean;
+      /** What the person may take, in milliseconds, up to a day; default: as long as they want. */
+      readonly timeoutMs?: number;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly answers: readonly ({
+        readonly choice: string;
+      } | {
+        readonly text: string;
+      })[];
+      readonly trust: "trusted";
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
   readonly "EditFile": {
     readonly args: {
       /** Path relative to the project, or absolute inside it. */
@@ -185,6 +208,177 @@ interface AgentTools {
       readonly encoding: "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "unknown" | "binary";
       readonly eol: "lf" | "crlf" | "mixed" | "none";
       readonly final_newline: boolean;
+    };
+  };
+  readonly "Skill": {
+    readonly args: {
+      /** The skill to load; without it, they are listed. */
+      readonly name?: string;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly name: string;
+      readonly description: string;
+      readonly source: "embedded" | "workspace";
+      readonly trust: "trusted" | "untrusted";
+      /** Of the skill's file, as the plan has it. */
+      readonly sha256: string;
+      /** Size of the skill's file. */
+      readonly bytes: number;
+      /** What stands below the front matter. */
+      readonly text: string;
+    } | {
+      readonly ok: true;
+      readonly skills: readonly {
+        readonly name: string;
+        readonly description: string;
+        readonly source: "embedded" | "workspace";
+        readonly trust: "trusted" | "untrusted";
+        /** Of the skill's file, as the plan has it. */
+        readonly sha256: string;
+      }[];
+      readonly text: string;
+    };
+  };
+  readonly "TaskCreate": {
+    readonly args: {
+      /** What is to be done, in a few words: 512 bytes at most. */
+      readonly subject: string;
+      /** The same at length: 16 KiB at most. */
+      readonly description: string;
+      /** What to show while the task is in progress: 512 bytes at most. */
+      readonly activeForm?: string;
+      /** Tasks that have to be completed first. */
+      readonly blockedBy?: readonly string[];
+      /** Data that goes with the task: 16 KiB at most. */
+      readonly metadata?: Readonly<Record<string, Json>>;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly task: {
+        readonly id: string;
+        readonly seq: number;
+        readonly subject: string;
+        readonly description: string;
+        readonly activeForm?: string;
+        readonly status: "pending" | "in_progress" | "completed";
+        readonly blockedBy?: readonly string[];
+        readonly blocks?: readonly string[];
+        readonly metadata?: Readonly<Record<string, Json>>;
+        readonly createdMs: number;
+        readonly updatedMs: number;
+      };
+      /** Nobody but the agent of this run wrote it. */
+      readonly trust: "trusted";
+      /** The same for a model to read. */
+      readonly text: string;
+    } | {
+      readonly ok: false;
+      readonly code: "task_not_found" | "task_unknown_dependency" | "task_cycle" | "task_blocked" | "task_limit";
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
+  readonly "TaskGet": {
+    readonly args: {
+      readonly taskId: string;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly task: {
+        readonly id: string;
+        readonly seq: number;
+        readonly subject: string;
+        readonly description: string;
+        readonly activeForm?: string;
+        readonly status: "pending" | "in_progress" | "completed";
+        readonly blockedBy?: readonly string[];
+        readonly blocks?: readonly string[];
+        readonly metadata?: Readonly<Record<string, Json>>;
+        readonly createdMs: number;
+        readonly updatedMs: number;
+      };
+      /** Nobody but the agent of this run wrote it. */
+      readonly trust: "trusted";
+      /** The same for a model to read. */
+      readonly text: string;
+    } | {
+      readonly ok: false;
+      readonly code: "task_not_found" | "task_unknown_dependency" | "task_cycle" | "task_blocked" | "task_limit";
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
+  readonly "TaskList": {
+    readonly args: Readonly<Record<string, never>>;
+    readonly result: {
+      readonly ok: true;
+      readonly tasks: readonly {
+        readonly id: string;
+        readonly seq: number;
+        readonly subject: string;
+        readonly description: string;
+        readonly activeForm?: string;
+        readonly status: "pending" | "in_progress" | "completed";
+        readonly blockedBy?: readonly string[];
+        readonly blocks?: readonly string[];
+        readonly metadata?: Readonly<Record<string, Json>>;
+        readonly createdMs: number;
+        readonly updatedMs: number;
+      }[];
+      /** Nobody but the agent of this run wrote it. */
+      readonly trust: "trusted";
+      /** The same for a model to read. */
+      readonly text: string;
+    };
+  };
+  readonly "TaskUpdate": {
+    readonly args: {
+      readonly taskId: string;
+      /** What is to be done, in a few words: 512 bytes at most. */
+      readonly subject?: string;
+      /** The same at length: 16 KiB at most. */
+      readonly description?: string;
+      /** What to show while the task is in progress: 512 bytes at most; an empty text takes it away. */
+      readonly activeForm?: string;
+      /** A task that waits for others can be neither in progress nor completed; deleted stands alone. */
+      readonly status?: "pending" | "in_progress" | "completed" | "deleted";
+      /** Further tasks that have to be completed first. */
+      readonly addBlockedBy?: readonly string[];
+      /** Tasks to wait for no longer; wins over addBlockedBy. */
+      readonly removeBlockedBy?: readonly string[];
+      /** Replaces the data that goes with the task: 16 KiB at most; an empty object takes it away. */
+      readonly metadata?: Readonly<Record<string, Json>>;
+    };
+    readonly result: {
+      readonly ok: true;
+      readonly task: {
+        readonly id: string;
+        readonly seq: number;
+        readonly subject: string;
+        readonly description: string;
+        readonly activeForm?: string;
+        readonly status: "pending" | "in_progress" | "completed";
+        readonly blockedBy?: readonly string[];
+        readonly blocks?: readonly string[];
+        readonly metadata?: Readonly<Record<string, Json>>;
+        readonly createdMs: number;
+        readonly updatedMs: number;
+      };
+      /** Nobody but the agent of this run wrote it. */
+      readonly trust: "trusted";
+      /** The same for a model to read. */
+      readonly text: string;
+    } | {
+      readonly ok: true;
+      readonly deletedTaskId: string;
+      /** The same for a model to read. */
+      readonly text: string;
+    } | {
+      readonly ok: false;
+      readonly code: "task_not_found" | "task_unknown_dependency" | "task_cycle" | "task_blocked" | "task_limit";
+      /** The same for a model to read. */
+      readonly text: string;
     };
   };
   readonly "WriteFile": {
@@ -574,6 +768,17 @@ interface AgentTools {
 }
 
 /**
+ * Asks a person: a choice or their own words, one answer or several.
+ *
+ * Mind: Approves nothing: what a person answers is text, and opens no gate.
+ * Mind: Does not know who answers: it is whoever is at the terminal.
+ */
+declare function callTool(
+  name: "AskUser",
+  args: AgentTools["AskUser"]["args"],
+): Promise<AgentTools["AskUser"]["result"]>;
+
+/**
  * Replaces exact texts in a file that was read, all of them or none.
  *
  * Mind: creates no file.
@@ -618,6 +823,53 @@ declare function callTool(
   name: "ReadFile",
   args: AgentTools["ReadFile"]["args"],
 ): Promise<AgentTools["ReadFile"]["result"]>;
+
+/**
+ * Loads one of the policy's skills, or lists them with what each is for.
+ *
+ * Mind: Runs nothing of a skill: it is text, whatever commands it names.
+ * Mind: Grants nothing: what a skill asks for needs its own tools and authority.
+ */
+declare function callTool(
+  name: "Skill",
+  args?: AgentTools["Skill"]["args"],
+): Promise<AgentTools["Skill"]["result"]>;
+
+/**
+ * Adds a task to the run's list; it starts pending.
+ *
+ * Mind: Does no task: a list says what an agent means to do, and starts nothing.
+ */
+declare function callTool(
+  name: "TaskCreate",
+  args: AgentTools["TaskCreate"]["args"],
+): Promise<AgentTools["TaskCreate"]["result"]>;
+
+/**
+ * Returns one task of the run's list.
+ */
+declare function callTool(
+  name: "TaskGet",
+  args: AgentTools["TaskGet"]["args"],
+): Promise<AgentTools["TaskGet"]["result"]>;
+
+/**
+ * Returns every task of the run's list, in order of creation.
+ */
+declare function callTool(
+  name: "TaskList",
+  args?: AgentTools["TaskList"]["args"],
+): Promise<AgentTools["TaskList"]["result"]>;
+
+/**
+ * Changes or deletes a task of the run's list, as a whole or not at all.
+ *
+ * Mind: Does no task: a task is completed because the agent says so.
+ */
+declare function callTool(
+  name: "TaskUpdate",
+  args: AgentTools["TaskUpdate"]["args"],
+): Promise<AgentTools["TaskUpdate"]["result"]>;
 
 /**
  * Creates a text file, or replaces one that was read, as a whole.

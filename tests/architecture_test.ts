@@ -64,6 +64,7 @@ const LIBRARIES: Readonly<Record<string, readonly string[]>> = {
   acorn: ["launch"],
   canonicalize: ["json"],
   ignore: ["host"],
+  "js-yaml": ["policy"],
   re2js: ["plan", "tools"],
   ses: ["isolate"],
   valibot: ["host", "plan", "policy", "tool", "tools"],
@@ -107,6 +108,7 @@ const MUST_NOT_NAME_DENO: readonly string[] = [
   "src/host/records.ts",
   "src/host/retry.ts",
   "src/host/session.ts",
+  "src/host/tasks.ts",
   "src/isolate/guest.js",
   "src/isolate/ses_wrap.ts",
   "src/launch/relay.ts",
@@ -142,6 +144,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/tools/harness/echo.ts",
     "src/tools/harness/fail.ts",
     "src/tools/harness/slow.ts",
+    "src/tools/ask/ask_user.ts",
+    "src/tools/skill/skill.ts",
     "src/tools/fs/max_path_units.ts",
     "src/host/powers.ts",
     "src/host/main.ts",
@@ -170,6 +174,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/isolate/worker_boot.js",
   ],
   "tests/launch/endings_test.ts": [
+    "src/host/pipes.ts",
     "src/launch/host_start.ts",
     "src/launch/channels.ts",
     "src/launch/death.ts",
@@ -257,6 +262,11 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/policy/check_tools.ts",
     "src/policy/compile_loaded.ts",
   ],
+  "tests/policy/check_skills_test.ts": [
+    "src/report/explain_skills.ts",
+    "src/policy/skills_schema.ts",
+    "src/authority/skill_name.ts",
+  ],
   "tests/policy/load_test.ts": ["src/policy/jsonc.ts", "src/policy/policy_error.ts", "src/policy/real_path.ts"],
   "tests/plan/flags_test.ts": [
     "src/plan/key1.ts",
@@ -274,6 +284,12 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/plan/model_plan.ts",
     "src/policy/model_flags.ts",
     "src/policy/model_schema.ts",
+  ],
+  "tests/tools/task/task_schema_test.ts": [
+    "src/tools/task/task_create.ts",
+    "src/tools/task/task_get.ts",
+    "src/tools/task/task_list.ts",
+    "src/tools/task/task_update.ts",
   ],
   "tests/tools/github/reader_test.ts": [
     "src/tools/github/check_runs_list.ts",
@@ -311,6 +327,7 @@ const TYPES_ONLY: readonly string[] = [
   "src/isolate/isolate.ts",
   "src/launch/launch_options.ts",
   "src/plan/process_plan.ts",
+  "src/tool/context_powers.ts",
   "src/tool/powers.ts",
 ];
 

@@ -103,6 +103,11 @@ Deno.test("every policy in README.md compiles", async () => {
       await Deno.writeTextFile(`${dir}/deno.json`, "{}");
       await Deno.copyFile(new URL("../deno.lock", import.meta.url), `${dir}/deno.lock`);
       await Deno.writeTextFile(`${dir}/agent.ts`, "");
+      for (const [folder, name] of [["skills", "review"], [".skills", "release"]]) {
+        await Deno.mkdir(`${dir}/${folder}/${name}`, { recursive: true });
+        const text = `---\nname: ${name}\ndescription: x\n---\nx\n`;
+        await Deno.writeTextFile(`${dir}/${folder}/${name}/SKILL.md`, text);
+      }
       await Deno.writeTextFile(`${dir}/agent.policy.jsonc`, lines.join("\n"));
       const { plan } = await compilePolicy(await loadPolicy(`${dir}/agent.policy.jsonc`));
       assert.ok(Object.keys(plan.tools).length > 0);

@@ -4,6 +4,8 @@ import type { Json, JsonObject } from "../src/json.ts";
 /** One call and what must become of it. */
 export interface Case {
   readonly name: string;
+  /** Another tool that the policy grants, called before the cases of this one; absent: this one. */
+  readonly tool?: string;
   readonly args: Json;
   /** `false`: the tool is not in the policy. */
   readonly granted?: false;
@@ -21,6 +23,8 @@ export interface Fixture {
   readonly links?: Readonly<Record<string, string>>;
   /** Blocks of the policy, beside the version and the tool's name. */
   readonly policy: JsonObject;
+  /** Names of members of a result that hold a time: whatever it is, a case has 0 in its place. */
+  readonly times?: readonly string[];
   /** Recorded answers, in the form that `network.fixtures` names. */
   readonly replies?: JsonObject;
   /** Calls of one run, in order. */

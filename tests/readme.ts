@@ -114,11 +114,12 @@ function toolsTable(manifests: readonly ToolManifest[]): string {
   );
 }
 
-function needs({ fs, endpoints = {}, model, service, credential }: ToolManifest["authority"]): string {
+function needs({ fs, endpoints = {}, model, service, credential, skills }: ToolManifest["authority"]): string {
   const places = [
     ...rootsNeeded(fs).map((need) => tick(`fs.${need}`)),
     ...(service === undefined ? [] : [tick(`${service}.repos`)]),
     ...(model === undefined ? [] : [tick("model")]),
+    ...(skills === undefined ? [] : [tick("skills")]),
     ...(credential?.optional === false ? [tick("secrets")] : []),
   ];
   const requests = Object.values(model ?? endpoints).map(({ method, url }) => tick(`${method} ${url}`));

@@ -28,6 +28,7 @@ export const DENIAL_CODES = Object.freeze({
   repository_not_granted: "the repository is not one that the policy names",
   model_not_admitted: "the model is not one that the policy names",
   model_fixture_response_not_found: "no recorded answer has this id and model",
+  skill_not_admitted: "the skill is not one that the policy names",
   process_command_not_admitted: "the policy names no such command",
   process_args_not_admitted: "the grammar of the command does not admit these arguments",
   process_cwd_not_admitted: "the folder is not one that the policy lets programs start in",

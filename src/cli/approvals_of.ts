@@ -1,5 +1,5 @@
 /**
- * How the command line approves calls: by its flags, and by the person at the terminal.
+ * How the command line approves calls and answers questions: by its flags, and by the person at the terminal.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import type { RunFlags } from "./policy_flags.ts";
 import type { Progress } from "./progress.ts";
 
 /**
- * The approval options of a command line.
+ * The options of a command line for approvals and questions.
  *
  * @param options `mayPrompt`: whether a person at the terminal is asked, where there is one.
  * @throws {UsageError} If `--approve-tool` names no tool.
@@ -38,7 +38,19 @@ export async function approvalsOf(
     ...(approvalLog === undefined ? {} : { approvalLog }),
   };
   if (!mayPrompt || !canAsk()) return words;
-  const { TerminalApprover } = await import("./terminal_approver.ts");
-  const approver = new TerminalApprover(progress, project === undefined ? {} : { project });
-  return { ...words, via: "terminal", approve: (request, signal) => approver.ask(request, signal) };
+  const [{ TerminalApprover }, { TerminalAnswerer }, { TerminalLines }] = await Promise.all([
+    import("./terminal_approver.ts"),
+    import("./terminal_answerer.ts"),
+    import("./terminal_lines.ts"),
+  ]);
+  // One reader for both: what it has asked the terminal for must not be lost between two questions.
+  const terminal = new TerminalLines();
+  const approver = new TerminalApprover(progress, { terminal, ...(project === undefined ? {} : { project }) });
+  const answerer = new TerminalAnswerer(progress, terminal);
+  return {
+    ...words,
+    via: "terminal",
+    approve: (request, signal) => approver.ask(request, signal),
+    answer: (question, signal) => answerer.ask(question, signal),
+  };
 }

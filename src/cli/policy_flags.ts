@@ -46,6 +46,7 @@ export const RUN_FLAGS = {
   modelProvider: one("Who answers model.call: openai.responses or anthropic.messages", "provider"),
   modelApiKeyEnv: one("Variable that holds the provider's key", "variable"),
   modelName: many("Model that may be asked for; the first is the default; none: any that a call names", "name"),
+  skill: many("Skill that may be loaded: <name>=<file, or folder of its SKILL.md>", "name=path"),
   processCommand: many("Program that process may start: <name>=<path>", "name=path"),
   processCwd: many("Folder in and below which programs may start; the first is the default", "folder"),
   processEnv: many("Variable of programs: KEY takes the caller's value, KEY=value is that value", "KEY[=value]"),

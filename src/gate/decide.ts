@@ -17,6 +17,7 @@ import { makeEndpointGate } from "./endpoints.ts";
 import { makeFileGate } from "./files.ts";
 import { decideModel } from "./models.ts";
 import { makeRules } from "./rules.ts";
+import { decideSkill } from "./skills.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** What the gate decided, with the rules of the policy (JSON Pointers) that decided. */
@@ -66,7 +67,11 @@ export function makeGate(plan: Plan, places: Places): Gate {
     if (requirement.kind === "filesystem.write") return files.write(tool, requirement.target);
     if (requirement.kind === "network") return endpoints(tool, requirement.target);
     if (requirement.kind === "command.execute") return commands(tool, requirement.target);
-    if (requirement.kind === "context.load") return decideModel(plan, tool, requirement.target);
+    if (requirement.kind === "context.load") {
+      return tool.skills === true
+        ? decideSkill(plan, tool, requirement.target)
+        : decideModel(plan, tool, requirement.target);
+    }
     return { code: DENIAL_OF_KIND[requirement.kind] ?? "not_in_request", rule: null };
   };
 

@@ -6,6 +6,7 @@
 import type { DenialCode } from "../authority/denial_codes.ts";
 import { isInside, nameOf, parentOf, pathFrom, relativeTo } from "../authority/path.ts";
 import { BUDGETS } from "../plan/budgets.ts";
+import { SKILL_PREFIX } from "./skills.ts";
 import { absolute, type Places, type Plan } from "../plan/plan.ts";
 
 /** A denial as the gate or a power made it. */
@@ -74,6 +75,11 @@ export function suggest(
       const name = target?.startsWith("model:") ? target.slice("model:".length) : "*";
       // Without a name it is not the list that is too short
       return name === "*" ? null : `"model": { "models": ${list([...plan.model?.models ?? [], name])} }`;
+    }
+    case "skill_not_admitted": {
+      const name = target?.startsWith(SKILL_PREFIX) ? target.slice(SKILL_PREFIX.length) : null;
+      const known = Object.entries(plan.skills ?? {}).filter(([, { source }]) => source === "workspace");
+      return name === null ? null : `"skills": { "workspace": ${list([...known.map(([other]) => other), name])} }`;
     }
     case "large_file_summary_only":
       return `"budgets": { "readFileBytes": ${Math.min(plan.budgets.readFileBytes * 4, BUDGETS.readFileBytes.max)} }`;

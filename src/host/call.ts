@@ -18,6 +18,7 @@ import type { FullPowers, FullResolve, Prepared, Tool } from "../tool/define.ts"
 import { mustAwaitRecord } from "../tool/define.ts";
 import type { AuditMode } from "../tool/define.ts";
 import type { ApprovalQuestion, ApprovalVerdict } from "./approval.ts";
+import { CallClock } from "./call_clock.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
 import { budget, classify, denied, Ended, failed, invalid, type Outcome } from "./ended.ts";
@@ -127,14 +128,17 @@ async function run(host: CallHost, callId: string, input: CallInput, turn: Turn 
 
   if (approval !== undefined) turn?.rejoin();
   const started = host.now();
-  const deadlineMs = started + timeoutMs;
+  const clock = new CallClock({ deadlines: host.deadlines, now: host.now, deadlineMs: started + timeoutMs });
   const notes: Record<string, Json> = { ...host.note?.(name) };
   const late: Record<string, Json> = {};
   const controller = new LazyAbort();
   const context: CallContext = {
     callId,
     tool: name,
-    deadlineMs,
+    get deadlineMs() {
+      return clock.deadlineMs;
+    },
+    personsTime: (work) => clock.outside(work),
     granted: new Set(prepared.request.requirements),
     get signal() {
       return controller.signal;
@@ -163,7 +167,7 @@ async function run(host: CallHost, callId: string, input: CallInput, turn: Turn 
     if (written !== undefined) await written;
   } else host.record(body);
 
-  const value = await invoke({ host, tool, prepared, context, controller, turn, timeoutMs, notes, late });
+  const value = await invoke({ host, tool, prepared, context, clock, controller, turn, timeoutMs, notes, late });
   const text = copyOut(tool, value);
   return await giveResult(host, {
     callId,
@@ -338,6 +342,7 @@ interface Invocation {
   readonly tool: Tool;
   readonly prepared: Prepared;
   readonly context: CallContext;
+  readonly clock: CallClock;
   readonly controller: LazyAbort;
   readonly turn: Turn | undefined;
   readonly timeoutMs: number;
@@ -347,11 +352,11 @@ interface Invocation {
 }
 
 async function invoke(
-  { host, tool, prepared, context, controller, turn, timeoutMs, notes, late: lateNotes }: Invocation,
+  { host, tool, prepared, context, clock, controller, turn, timeoutMs, notes, late: lateNotes }: Invocation,
 ): Promise<unknown> {
   const started = host.now();
   const late = Promise.withResolvers<never>();
-  const settled = host.deadlines.add(context.deadlineMs, () => {
+  clock.start(() => {
     const message = `agent tool timeout: ${tool.name} after ${timeoutMs}ms`;
     late.reject(
       new Ended({ kind: "timeout", code: "tool_timeout", message }, {
@@ -371,7 +376,7 @@ async function invoke(
   } catch (error) {
     throw classify(tool.name, error, { duration_ms: host.now() - started, ...notes });
   } finally {
-    settled();
+    clock.stop();
   }
 }
 

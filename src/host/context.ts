@@ -43,10 +43,12 @@ export interface CallContext {
   readonly tool: string;
   /** Aborted at the deadline and at the end of the run. */
   readonly signal: AbortSignal;
-  /** When the deadline is, in milliseconds since the Unix epoch. */
+  /** When the deadline is, in milliseconds since the Unix epoch; later after {@linkcode personsTime}. */
   readonly deadlineMs: number;
   /** What the gate allowed. */
   readonly granted: ReadonlySet<Requirement>;
+  /** Does something that takes a person's time: the deadline stands still meanwhile. */
+  personsTime?<T>(work: () => Promise<T>): Promise<T>;
   /** Sends a record of this call; `call_id` and `tool` are added. */
   record(body: RecordBody): void;
   /** Adds fields to the record of the outcome, should it be a timeout. */

@@ -28,6 +28,7 @@ import { Deadlines } from "./deadlines.ts";
 import type { EventCheck } from "./event_check.ts";
 import { auditOf, modelNote } from "./model_records.ts";
 import { loadParts, PowerBox } from "./powers.ts";
+import { openOnce, readFirstLine } from "./pipes.ts";
 import { RecordChannel } from "./records.ts";
 import { Session } from "./session.ts";
 import type { SessionEnd } from "./transcript.ts";
@@ -56,7 +57,11 @@ interface Init {
   /** What the state starts with. */
   readonly state: JsonObject;
   /** The session that keeps it; absent where it ends with the run. */
-  readonly session?: { readonly turnId: number };
+  readonly session?: {
+    readonly turnId: number;
+    /** The list of tasks that the run before left. */
+    readonly tasks?: JsonObject;
+  };
   /** How programs are started; absent where the plan names none. */
   readonly programs?: ProgramSetup;
   /** Notes down what the agent asks and receives. */
@@ -122,26 +127,6 @@ export async function runHost(hostParts: HostParts): Promise<void> {
   }
 }
 
-/** Opens a pipe and gives up the right to open it again. */
-function openOnce(name: "read" | "write", path: string): Deno.FsFile {
-  const file = Deno.openSync(path, name === "read" ? { read: true } : { write: true });
-  Deno.permissions.revokeSync({ name, path });
-  return file;
-}
-
-function readFirstLine(file: Deno.FsFile): string {
-  const buffer = new Uint8Array(65_536);
-  const decoder = new TextDecoder();
-  let text = "";
-  while (true) {
-    const count = file.readSync(buffer);
-    if (count === null) throw new BugError("bug_no_init", "Cannot start: the launcher sent no plan");
-    // The launcher sends nothing behind this line until it was answered.
-    text += decoder.decode(buffer.subarray(0, count), { stream: true });
-    if (text.endsWith("\n")) return text;
-  }
-}
-
 async function serve(
   hostParts: HostParts,
   { init, channel, ends, credentials, redactor }: Started,
@@ -154,6 +139,8 @@ async function serve(
   const parts = await loadParts(run, {
     decide,
     caPem: init.caPem ?? undefined,
+    questions: (callId, question) => channel.question(callId, question),
+    tasks: init.session?.tasks,
     programs: programs === undefined ? undefined : {
       setup: programs,
       scrub: () => redactor.stream(),
@@ -217,7 +204,10 @@ async function serve(
   await isolate.start(start, init.code);
   isolate.serve(session).catch(over.reject);
   const end = await over.promise;
-  if (init.session !== undefined && end.status === "ok") channel.hand("state", session.stateText);
+  if (init.session !== undefined && end.status === "ok") {
+    channel.hand("state", session.stateText);
+    if (parts.tasks !== undefined) channel.hand("tasks", parts.tasks.text);
+  }
   channel.control("end", end as unknown as JsonObject);
   Deno.exit(EXIT.ok);
 }

@@ -6,6 +6,7 @@
  */
 import { BugError } from "../errors.ts";
 import type { Gate } from "../gate/decide.ts";
+import type { JsonObject } from "../json.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { BasePower } from "../tool/powers.ts";
 import type { FullPowers, FullResolve, Tool } from "../tool/define.ts";
@@ -14,8 +15,11 @@ import type { CallContext, RunContext } from "./context.ts";
 import type { Models } from "./models.ts";
 import type { Network } from "./network.ts";
 import type { ProgramOptions, Programs } from "./programs.ts";
+import { askPower, type HandQuestion } from "./questions.ts";
 import { sleep } from "./retry.ts";
+import type { Skills } from "./skills.ts";
 import type { Source } from "./source.ts";
+import type { Tasks } from "./tasks.ts";
 import type { Changes } from "./workspace/changes.ts";
 import type { Turn } from "./workspace/permits.ts";
 import type { Workspace } from "./workspace/workspace.ts";
@@ -30,6 +34,10 @@ export interface Parts {
   readonly network: Network | undefined;
   readonly models?: Models | undefined;
   readonly programs?: Programs | undefined;
+  /** Hands questions to a person, by way of the launcher. */
+  readonly questions?: HandQuestion | undefined;
+  readonly skills?: Skills | undefined;
+  readonly tasks?: Tasks | undefined;
 }
 
 /** What the parts of the host need beside the run. */
@@ -38,16 +46,19 @@ export interface PartOptions {
   readonly decide: Gate;
   readonly caPem?: string | undefined;
   readonly programs?: ProgramOptions | undefined;
+  readonly questions?: HandQuestion | undefined;
+  /** The list of tasks that the run before left. */
+  readonly tasks?: JsonObject | undefined;
 }
 
 /** Loads the parts that a plan needs. */
 export async function loadParts(
   run: RunContext,
-  { decide, caPem, programs: options }: PartOptions,
+  { decide, caPem, programs: options, questions, tasks: saved }: PartOptions,
 ): Promise<Parts> {
   const { plan } = run;
   const written = new WrittenBytes(plan.budgets.artifactBytes);
-  const [source, artifacts, workspace, network, programs] = await Promise.all([
+  const [source, artifacts, workspace, network, programs, skills, tasks] = await Promise.all([
     needsSource(plan) ? import("./source.ts").then(({ collectSource }) => collectSource(run)) : undefined,
     needsArtifacts(plan)
       ? import("./artifacts.ts").then(({ openArtifacts }) => openArtifacts(run, written))
@@ -59,10 +70,12 @@ export async function loadParts(
       ? import("./network.ts").then(({ makeNetwork }) => makeNetwork(run, caPem === undefined ? {} : { caPem }))
       : undefined,
     options === undefined ? undefined : import("./programs.ts").then(({ makePrograms }) => makePrograms(run, options)),
+    plan.skills === undefined ? undefined : import("./skills.ts").then(({ makeSkills }) => makeSkills(run)),
+    needsTasks(plan) ? import("./tasks.ts").then(({ Tasks }) => new Tasks(run.now, saved)) : undefined,
   ]);
   network?.open();
   const models = await loadModels(run, network);
-  const parts = { source, artifacts, workspace, network, models, programs };
+  const parts = { source, artifacts, workspace, network, models, programs, questions, skills, tasks };
   if (workspace === undefined || !needsChanges(plan)) return parts;
   const { openChanges } = await import("./workspace/changes.ts");
   return { ...parts, changes: openChanges({ run, observations: workspace.observations, written }) };
@@ -98,6 +111,10 @@ function needsChanges(plan: Plan): boolean {
   return Object.values(plan.tools).some(({ fs }) => fs === "edit");
 }
 
+function needsTasks(plan: Plan): boolean {
+  return Object.values(plan.tools).some(({ tasks }) => tasks === true);
+}
+
 function needsNetwork(plan: Plan): boolean {
   return Object.values(plan.tools).some(({ endpoints }) => Object.keys(endpoints).length > 0);
 }
@@ -117,8 +134,8 @@ export class PowerBox {
   resolver(tool: Tool): FullResolve {
     const known = this.#resolvers.get(tool.name);
     if (known !== undefined) return known;
-    const { source, artifacts, workspace, changes, network, models, programs } = this.#parts;
-    const { fs, endpoints, model, process } = tool.authority;
+    const { source, artifacts, workspace, changes, network, models, programs, skills: texts } = this.#parts;
+    const { fs, endpoints, model, process, skills } = tool.authority;
     const made = Object.freeze({
       ...(fs === "read" ? source?.resolve : undefined),
       ...(fs === "write" ? artifacts?.resolve : undefined),
@@ -127,6 +144,7 @@ export class PowerBox {
       ...(endpoints === undefined ? undefined : network?.resolver(tool.name)),
       ...(model === undefined ? undefined : models?.resolver(tool.name)),
       ...(process === true ? programs?.resolve : undefined),
+      ...(skills === true ? texts?.resolve : undefined),
     }) as unknown as FullResolve;
     this.#resolvers.set(tool.name, made);
     return made;
@@ -142,9 +160,12 @@ export class PowerBox {
   /** The powers of one call. */
   powers(tool: Tool, call: CallContext): FullPowers {
     const { source, artifacts, workspace, changes, network, models, programs } = this.#parts;
-    const { fs, endpoints, model, process } = tool.authority;
+    const { questions, skills: texts, tasks: list } = this.#parts;
+    const { fs, endpoints, model, process, asks, skills, tasks } = tool.authority;
     const base = new BasePowers(this.#run, call);
-    if ((fs ?? endpoints ?? model ?? process) === undefined) return base as unknown as FullPowers;
+    if ((fs ?? endpoints ?? model ?? process ?? asks ?? skills ?? tasks) === undefined) {
+      return base as unknown as FullPowers;
+    }
     return Object.assign(
       base,
       fs === "read" ? source?.power(call) : undefined,
@@ -154,6 +175,9 @@ export class PowerBox {
       endpoints === undefined ? undefined : network?.power(call, tool.limits),
       model === undefined ? undefined : models?.power(call, tool.limits),
       process === true ? programs?.power(call) : undefined,
+      asks === true && questions !== undefined ? askPower(questions, call) : undefined,
+      skills === true ? texts?.power(call) : undefined,
+      tasks === true ? list?.power : undefined,
     ) as unknown as FullPowers;
   }
 }

@@ -37,7 +37,7 @@ export class RecordChannel {
   readonly #byte = new Uint8Array(1);
   readonly #line = new Uint8Array(LINE_BYTES);
   readonly #acks: Waiting<void>[] = [];
-  readonly #asks = new Map<string, Waiting<ApprovalVerdict>>();
+  readonly #asks = new Map<string, Waiting<JsonObject>>();
   #isReading = false;
 
   constructor(ends: ChannelEnds, redact: (value: Json) => Json) {
@@ -70,11 +70,20 @@ export class RecordChannel {
    * call. The launcher redacts what it writes down.
    */
   ask(callId: string, body: JsonObject): Promise<ApprovalVerdict> {
-    const verdict = Promise.withResolvers<ApprovalVerdict>();
-    this.#asks.set(callId, verdict);
-    this.#write(`@ask ${JSON.stringify({ call_id: callId, ...body })}\n`);
+    return this.#hand("ask", callId, body) as unknown as Promise<ApprovalVerdict>;
+  }
+
+  /** Hands a question of a call to a person, as it is; other records and answers pass meanwhile. */
+  question(callId: string, body: JsonObject): Promise<JsonObject> {
+    return this.#hand("question", callId, body);
+  }
+
+  #hand(word: "ask" | "question", callId: string, body: JsonObject): Promise<JsonObject> {
+    const reply = Promise.withResolvers<JsonObject>();
+    this.#asks.set(callId, reply);
+    this.#write(`@${word} ${JSON.stringify({ call_id: callId, ...body })}\n`);
     if (!this.#isReading) this.#read();
-    return verdict.promise;
+    return reply.promise;
   }
 
   /** Sends a control line: not part of the log. */

@@ -17,6 +17,7 @@ import type { Plan } from "../plan/plan.ts";
 import { after } from "./after.ts";
 import type { ApprovalLog } from "./approval_log.ts";
 import type { ApprovalAnswer, Approver } from "./approver.ts";
+import { Turns } from "./turns.ts";
 
 /** Characters of a reason that are kept. */
 const MAX_REASON = 1000;
@@ -37,6 +38,8 @@ export interface ApprovalsOptions {
   /** Tools that the operator approved for the whole run. */
   readonly pregranted: readonly string[];
   readonly approver: { readonly ask: Approver; readonly via: "terminal" | "callback" } | undefined;
+  /** Questions of agents wait in the same line. */
+  readonly turns?: Turns;
   now(): number;
 }
 
@@ -89,8 +92,8 @@ export class Approvals {
   readonly #refused = new Set<string>();
   readonly #over = new AbortController();
   readonly #settling = new Set<Promise<void>>();
-  /** The last question in line: one is asked at a time. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** One question is asked at a time. */
+  readonly #turns: Turns;
   #bound: Promise<{ readonly agent: string; readonly plan: string }> | undefined;
   #refusesAll = false;
   #isStopping = false;
@@ -98,6 +101,7 @@ export class Approvals {
   constructor(options: ApprovalsOptions, run: ApprovalsRun) {
     this.#options = options;
     this.#run = run;
+    this.#turns = options.turns ?? new Turns();
     this.#required = new Set(approvalTerms(options.plan).require.map(({ tool }) => tool));
   }
 
@@ -181,10 +185,8 @@ export class Approvals {
     if (standing.status === "stale") this.#record(ask, { status: "stale", mode, ageMs: standing.ageMs });
     if (approver === undefined) return await this.#leave(ask, { mode: "headless", reason: "nobody to ask" });
     this.#run.waiting(true);
-    const turn = this.#turn.then(() => this.#askNow(ask, approver));
-    this.#turn = turn.catch(() => {});
     try {
-      return await turn;
+      return await this.#turns.next(() => this.#askNow(ask, approver));
     } finally {
       this.#run.waiting(false);
     }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ApprovalRequest } from "../audit/approval_request.ts";
+import type { QuestionOptions } from "./answerer.ts";
 
 /** What was answered. */
 export interface ApprovalAnswer {
@@ -27,11 +28,11 @@ export type Approver = (
   signal: AbortSignal,
 ) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
-/** How a run gets its approvals, beside the approval log. */
-export interface ApprovalOptions {
+/** How a run gets its approvals, beside the approval log, and the answers to its questions. */
+export interface ApprovalOptions extends QuestionOptions {
   /** Asks somebody now. Without it a call that asks stays pending. */
   readonly approve?: Approver;
-  /** Who is behind `approve`, for the log; default `callback`. */
+  /** Who is behind `approve` and `answer`, for the log; default `callback`. */
   readonly via?: "terminal" | "callback";
   /** Tools whose calls need no further approval in this run: the operator's own word. Counts for nothing when locked. */
   readonly approveTools?: readonly string[];

@@ -15,7 +15,7 @@ import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import type { ApprovalOptions } from "./approver.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch } from "./launch.ts";
-import type { RunEnd } from "./launch_options.ts";
+import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { openApprovals } from "./open_approvals.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { startedBy } from "../plan/program_setup.ts";
@@ -195,6 +195,7 @@ async function executeWith(
         close_revocation: "enforced",
       },
       ...approvals?.start,
+      ...questionsIn(plan, options),
       ...options.start,
       ...(options.dryRun === true ? { dry_run: true } : {}),
       ...(options.record === true
@@ -229,6 +230,7 @@ async function executeWith(
       ? undefined
       : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
     approvals: approvals?.parts,
+    answerer: answererOf(options),
     dryRun: options.dryRun ?? false,
     recordingPath: options.record === true ? `${auditDir}/${RECORDING_FILE}` : undefined,
     rerun: options.rerun?.recording,
@@ -252,6 +254,17 @@ class EgressRecords {
     this.#write = write;
     for (const fields of this.#waiting.splice(0)) this.take(fields);
   }
+}
+
+function answererOf({ approvals }: ExecuteOptions): LaunchOptions["answerer"] {
+  const { answer, via = "callback" } = approvals ?? {};
+  return answer === undefined ? undefined : { answer, via };
+}
+
+/** Who is there for the questions of agents, where any can ask. */
+function questionsIn({ tools }: Plan, options: ExecuteOptions): JsonObject {
+  if (!Object.values(tools).some(({ asks }) => asks === true)) return {};
+  return { user_questions: { mode: answererOf(options)?.via ?? "headless" } };
 }
 
 /** Makes the folders that the host may write into; the host itself cannot make what lies above them. */

@@ -131,7 +131,7 @@ function gainsOver(base: Plan, plan: Plan): readonly Change[] | undefined {
 
 /** The plan that grants nothing, otherwise like `plan`. */
 function nothingOf(plan: Plan): Plan {
-  const { process: _process, packages: _packages, model: _model, session: _session, ...others } = plan;
+  const { process: _process, packages: _packages, model: _model, skills: _skills, session: _session, ...others } = plan;
   return {
     ...others,
     isolation: "process",

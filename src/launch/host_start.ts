@@ -29,7 +29,7 @@ export function initText(options: LaunchOptions): string {
     dryRun,
     canary: channels.canary,
     state,
-    ...(session === undefined ? {} : { session: { turnId: session.turnId } }),
+    ...(session === undefined ? {} : { session: { turnId: session.turnId, tasks: session.tasks } }),
     ...(programs === undefined ? {} : { programs: programs.setup }),
     ...(recordingPath === undefined ? {} : { record: true }),
     ...(rerun === undefined ? {} : { rerun: { bytes: rerun.length } }),

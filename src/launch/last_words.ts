@@ -26,6 +26,8 @@ export interface HostWords {
   ready?: JsonObject;
   /** JSON text of the state that a session keeps. */
   state?: string;
+  /** The same of the list of tasks. */
+  tasks?: string;
 }
 
 /** What is known of a run whose host is gone. */

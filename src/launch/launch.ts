@@ -23,9 +23,11 @@ import { hostArgs, initText } from "./host_start.ts";
 import { type Ending, endingOf, type HostWords } from "./last_words.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
+import { Questions } from "./questions.ts";
 import { spawnAgent, spawnHost } from "./spawn.ts";
 import { Supervisor } from "./supervise.ts";
 import { sweepTemps } from "./sweep.ts";
+import { Turns } from "./turns.ts";
 
 /** Longest line of the host. */
 const MAX_LINE_BYTES = 32 * 1_048_576;
@@ -57,8 +59,10 @@ class Run {
   readonly #relay: Relay;
   readonly #words: HostWords = {};
   readonly #groups: ChildGroups;
+  readonly #turns = new Turns();
   readonly #artifacts: ArtifactLedger;
   readonly #approvals: Approvals | undefined;
+  readonly #questions: Questions;
   #audit: AuditWriter | undefined;
   #recording: RecordingWriter | undefined;
   #leave: (() => void) | undefined;
@@ -90,6 +94,10 @@ class Run {
       flood: () => this.#supervisor.end("stderr_exceeded"),
     });
     this.#approvals = this.#makeApprovals();
+    this.#questions = new Questions({ ...options, turns: this.#turns }, {
+      answer: (line) => void this.#answer(`${line}\n`),
+      asking: (callId, on) => this.#supervisor.asking(callId, on),
+    });
   }
 
   async go(): Promise<RunEnd> {
@@ -117,6 +125,7 @@ class Run {
     this.#ends.closeRecords();
     await reading;
     this.#groups.end();
+    this.#questions.close();
     await this.#approvals?.close();
     const agentStatus = await this.#agentStatus();
     await Promise.all(relays);
@@ -226,8 +235,8 @@ class Run {
   #control(line: string): void {
     const space = line.indexOf(" ");
     const word = line.slice(1, space);
-    if (word === "state") {
-      this.#words.state = line.slice(space + 1);
+    if (word === "state" || word === "tasks") {
+      this.#words[word] = line.slice(space + 1);
       return;
     }
     const body = JSON.parse(line.slice(space + 1)) as JsonObject;
@@ -239,7 +248,8 @@ class Run {
     } else if (word === "end") {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
       this.#leave = after(LEAVE_MS, () => this.#kill());
-    } else if (word === "ask") this.#ask(body);
+    } else if (word === "ask" && this.#approvals !== undefined) this.#approvals.ask(body);
+    else if (word === "question") this.#questions.ask(body);
     else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
     else if (word === "recording") this.#answer(this.#options.rerun ?? new Uint8Array());
@@ -251,7 +261,7 @@ class Run {
   #makeApprovals(): Approvals | undefined {
     const { approvals, plan, runId, redactor, onRecord } = this.#options;
     if (approvals === undefined) return undefined;
-    return new Approvals({ ...approvals, plan, runId, redactor, now: Date.now }, {
+    return new Approvals({ ...approvals, plan, runId, redactor, turns: this.#turns, now: Date.now }, {
       record: (body) => {
         this.#record(body);
         this.#audit?.sync();
@@ -261,13 +271,6 @@ class Run {
       waiting: (on) => this.#supervisor.waiting(on),
       fail: (error) => this.#failApprovals(error),
     });
-  }
-
-  #ask(body: JsonObject): void {
-    if (this.#approvals === undefined) {
-      throw new AuditError("audit_approval", "Cannot take a line of the host: nothing in this run asks for approvals");
-    }
-    this.#approvals.ask(body);
   }
 
   #failApprovals(error: TwokeyError): void {
@@ -367,6 +370,7 @@ class Run {
     const failed = await session?.save(this.#words.state, {
       runId,
       reason,
+      tasks: this.#words.tasks,
       record: (body) => {
         this.#append([JSON.stringify(body)]);
         this.#audit?.sync();

@@ -11,6 +11,7 @@ import type { ProgramSetup } from "../plan/program_setup.ts";
 import type { ChannelPaths } from "./channels.ts";
 import type { RunSession } from "./run_session.ts";
 import type { ApprovalsOptions } from "./approvals.ts";
+import type { QuestionsOptions } from "./questions.ts";
 import type { BaseSystem } from "./spawn.ts";
 
 /** What a run needs. */
@@ -53,7 +54,9 @@ export interface LaunchOptions {
   /** What keeps the state between runs; absent where it ends with the run. */
   readonly session?: RunSession | undefined;
   /** How calls that ask are approved; absent where none can ask. */
-  readonly approvals?: Omit<ApprovalsOptions, "plan" | "runId" | "redactor" | "now"> | undefined;
+  readonly approvals?: Omit<ApprovalsOptions, "plan" | "runId" | "redactor" | "now" | "turns"> | undefined;
+  /** Who answers what agents ask; absent where nobody does. */
+  readonly answerer?: QuestionsOptions["answerer"];
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
   /** Path of the recording to make; absent: none is made. */

@@ -18,7 +18,7 @@ import {
 } from "./prebuilt.ts";
 
 /** Packages that only some runs need: they stay in Deno's cache and are loaded from there. */
-const EXTERNAL = ["@cfworker/json-schema", "@valibot/to-json-schema", "acorn", "esbuild", "re2js", "ses"];
+const EXTERNAL = ["@cfworker/json-schema", "@valibot/to-json-schema", "acorn", "esbuild", "js-yaml", "re2js", "ses"];
 
 /** Packages that most starts need, or that would be loaded with the files in any case: they become part of them. */
 const INSIDE = ["@humanwhocodes/momoa", "@noble/hashes", "@stricli/core", "canonicalize", "ignore", "valibot"];

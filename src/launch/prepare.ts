@@ -78,11 +78,14 @@ async function bundleDir({ state }: Places): Promise<string | undefined> {
 }
 
 /**
- * Reads the recorded answers that a plan names and checks their form.
+ * Reads what a plan names for its host to have as data: recorded answers, whose form is checked, and skills.
  *
  * @throws {DataError} If one is wrong, or is not what the plan was made from.
  */
-export async function readFixtures({ network, model }: Plan, places: Places): Promise<Record<string, string>> {
+export async function readFixtures(
+  { network, model, skills = {} }: Plan,
+  places: Places,
+): Promise<Record<string, string>> {
   const texts: Record<string, string> = Object.create(null);
   if (model !== undefined && model.fixture !== null) {
     const { parseModelFixture } = await import("../plan/model_fixture.ts");
@@ -90,6 +93,7 @@ export async function readFixtures({ network, model }: Plan, places: Places): Pr
     texts[path] = await readPlanned(model.fixture, places);
     parseModelFixture(texts[path], path);
   }
+  for (const skill of Object.values(skills)) texts[skill.path] = await readPlanned(skill, places);
   if (network.fixtures.length === 0) return texts;
   const { parseFixture } = await import("../plan/fixtures.ts");
   for (const { path, sha256 } of network.fixtures) {

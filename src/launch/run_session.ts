@@ -7,10 +7,13 @@ import type { RecordBody } from "../audit/record.ts";
 import { AuditError, DataError, TwokeyError } from "../errors.ts";
 import { isJsonObject, type JsonObject, nestsDeeper } from "../json.ts";
 import { absolute, type Places, type Plan } from "../plan/plan.ts";
-import { SessionFile, type SessionPlace, stateBytesOf } from "./session_file.ts";
+import { type SavedSession, SessionFile, type SessionPlace, stateBytesOf } from "./session_file.ts";
 
 /** Levels of a state that a host hands over, at most. */
 const MAX_DEPTH = 70;
+
+/** Largest list of tasks that a host hands over, in characters; its own bound is a little lower. */
+const MAX_TASKS_UNITS = 4_194_304;
 
 /** What opens a session. */
 export interface RunSessionOptions {
@@ -38,6 +41,11 @@ export function assertStateFits(state: JsonObject, { budgets }: Plan, what: stri
   );
 }
 
+/** What a session starts with. */
+interface SessionStart extends Pick<SavedSession, "turnId" | "state" | "tasks"> {
+  readonly existed: boolean;
+}
+
 /** A run's session, locked from its start to its end. */
 export class RunSession {
   readonly #file: SessionFile;
@@ -46,14 +54,17 @@ export class RunSession {
   readonly turnId: number;
   /** What the agent starts with. */
   readonly state: JsonObject;
+  /** The tasks that the run before left. */
+  readonly tasks: JsonObject | undefined;
   /** The first record of the session. */
   readonly loaded: RecordBody;
 
-  private constructor(file: SessionFile, plan: Plan, start: { turnId: number; state: JsonObject; existed: boolean }) {
+  private constructor(file: SessionFile, plan: Plan, start: SessionStart) {
     this.#file = file;
     this.#stateBudget = plan.budgets.stateBytes;
     this.turnId = start.turnId;
     this.state = start.state;
+    this.tasks = start.tasks;
     this.loaded = {
       type: "session_load",
       path: file.shown.session,
@@ -77,7 +88,12 @@ export class RunSession {
       const saved = await file.read();
       const state = saved?.state ?? initial;
       if (saved !== undefined) assertStateFits(state, plan, `the session "${place.shown}"`);
-      return new RunSession(file, plan, { turnId: saved?.turnId ?? 0, state, existed: saved !== undefined });
+      return new RunSession(file, plan, {
+        turnId: saved?.turnId ?? 0,
+        state,
+        tasks: saved?.tasks,
+        existed: saved !== undefined,
+      });
     } catch (error) {
       file.close();
       throw error;
@@ -94,12 +110,18 @@ export class RunSession {
    * Three records: what is about to be kept, before the file is replaced, and that it was, after; or that nothing is.
    *
    * @param state JSON text as the host handed it over: untrusted. `undefined` where it handed none over.
-   * @param run `record` puts a record onto the disk.
+   * @param run `record` puts a record onto the disk. `tasks`: JSON text of the list of tasks, as untrusted; without one the
+   * list of the run before is kept.
    * @returns The reason that the run ends with instead, where it could not be saved.
    */
   async save(
     state: string | undefined,
-    run: { readonly runId: string; readonly reason: string; record(body: RecordBody): void },
+    run: {
+      readonly runId: string;
+      readonly reason: string;
+      readonly tasks?: string | undefined;
+      record(body: RecordBody): void;
+    },
   ): Promise<string | undefined> {
     const fields = { path: this.#file.shown.session };
     if (run.reason !== "done") {
@@ -110,7 +132,8 @@ export class RunSession {
     try {
       const bytes = this.#check(state);
       const told = { ...fields, turn_id: turnId, state_bytes: bytes };
-      await this.#file.stage({ turnId, savedMs: Date.now(), runId: run.runId }, state ?? "");
+      const tasks = run.tasks === undefined ? this.tasks : checkTasks(run.tasks);
+      await this.#file.stage({ turnId, tasks, savedMs: Date.now(), runId: run.runId }, state ?? "");
       run.record({ type: "session_save", ...told, status: "staged" });
       await this.#file.commit();
       run.record({ type: "session_save", ...told, status: "saved" });
@@ -137,6 +160,14 @@ export class RunSession {
     }
     return bytes;
   }
+}
+
+function checkTasks(text: string): JsonObject {
+  const value = text.length > MAX_TASKS_UNITS || nestsDeeper(text, MAX_DEPTH) ? undefined : parse(text);
+  if (value === undefined) {
+    throw new AuditError("session_tasks", "Cannot save the session: the host handed over no list of tasks");
+  }
+  return value;
 }
 
 function parse(text: string): JsonObject | undefined {

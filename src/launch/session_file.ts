@@ -41,6 +41,8 @@ export interface SavedSession {
   readonly state: JsonObject;
   /** UTF-8 bytes of keys and values. */
   readonly stateBytes: number;
+  /** The list of tasks, as the host keeps it; absent where no run kept one. */
+  readonly tasks?: JsonObject | undefined;
   /** When it was saved, in milliseconds since the Unix epoch, and by which run. */
   readonly savedMs: number;
   readonly runId: string;
@@ -135,7 +137,8 @@ export class SessionFile {
       saved_ms: saved.savedMs,
       turn_id: saved.turnId,
     });
-    const body = `${head.slice(0, -1)},"state":${state}`;
+    const tasks = saved.tasks === undefined ? "" : `,"tasks":${JSON.stringify(saved.tasks)}`;
+    const body = `${head.slice(0, -1)},"state":${state}${tasks}`;
     const mac = new Uint8Array(await crypto.subtle.sign("HMAC", this.#key, sealed(body))).toHex();
     await this.#orUnwritable(async () => {
       await this.#makeFolder();
@@ -250,10 +253,12 @@ export class SessionFile {
       throw this.#invalid(which, "it was changed since, or saved by another user or project");
     }
     if (nestsDeeper(body, MAX_DEPTH)) throw this.#invalid(which, "it is nested too deep");
-    const { type, version, owner, turn_id, saved_ms, run_id, state } = JSON.parse(`${body}}`) as JsonObject;
+    const { type, version, owner, turn_id, saved_ms, run_id, state, tasks } = JSON.parse(`${body}}`) as JsonObject;
     if (type !== TYPE || version !== 1 || !isJsonObject(state)) throw this.#invalid(which, "it is of another version");
     if (owner !== this.#place.owner) throw this.#invalid(which, "it was saved under another policy");
+    if (tasks !== undefined && !isJsonObject(tasks)) throw this.#invalid(which, "it is of another version");
     return {
+      ...(tasks === undefined ? {} : { tasks }),
       turnId: Number(turn_id),
       savedMs: Number(saved_ms),
       runId: String(run_id),

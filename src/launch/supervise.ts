@@ -29,7 +29,7 @@ export interface Supervised {
 /** Watches one run. The first reason to end it is the one that counts. */
 export class Supervisor {
   readonly #run: Supervised;
-  readonly #inFlight = new Map<string, { readonly tool: string; readonly lateMs: number }>();
+  readonly #inFlight = new Map<string, { readonly tool: string; lateMs: number; askedAtMs?: number | undefined }>();
   readonly #startedMs = performance.now();
   readonly #onInterrupt = () => this.end("interrupted");
   readonly #onTerminate = () => this.end("terminated");
@@ -83,6 +83,16 @@ export class Supervisor {
     else if (!on && --this.#pauses === 0) this.#pausedMs += now - this.#pausedAtMs;
   }
 
+  /** As `waiting`, for a question of a running call: its own time stands still as well. */
+  asking(callId: string, on: boolean): void {
+    this.waiting(on);
+    const call = this.#inFlight.get(callId);
+    if (call === undefined) return;
+    const now = performance.now();
+    if (!on && call.askedAtMs !== undefined) call.lateMs += now - call.askedAtMs;
+    call.askedAtMs = on ? now : undefined;
+  }
+
   /** Ends the run, for the first reason that comes. */
   end(reason: string): void {
     if (this.#reason !== undefined) return;
@@ -112,8 +122,8 @@ export class Supervisor {
     const waited = this.#pausedMs + (this.#pauses > 0 ? now - this.#pausedAtMs : 0);
     if (age - waited > budgets.wallMs) return this.end("wall_exceeded");
     if (!this.#hostReady && age > START_MS) return this.end("host_not_ready");
-    for (const { lateMs } of this.#inFlight.values()) {
-      if (now > lateMs) return this.end("tool_unresponsive");
+    for (const { lateMs, askedAtMs } of this.#inFlight.values()) {
+      if (askedAtMs === undefined && now > lateMs) return this.end("tool_unresponsive");
     }
     if (this.#looking) return;
     this.#looking = true;

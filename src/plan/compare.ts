@@ -45,6 +45,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...compareProcess(base, head),
     ...comparePackages(base, head),
     ...compareModel(base, head),
+    ...compareSkills(base, head),
     ...compareGate(base, head),
     ...compareApprovals(base, head),
     ...compareBudgets(base.budgets, head.budgets),
@@ -170,6 +171,21 @@ function compareCredentials(base: Plan, head: Plan): Change[] {
         text: `the credential $${env} for ${tool}`,
         rule,
       }));
+  return [...beyond("gained", base, head), ...beyond("lost", head, base)];
+}
+
+/** A skill with another text is another skill: what it says, an agent may do. */
+function compareSkills(base: Plan, head: Plan): Change[] {
+  const beyond = (kind: Change["kind"], { skills: from = {} }: Plan, { skills: to = {} }: Plan): Change[] =>
+    Object.entries(to).filter(([name, { sha256, source }]) => {
+      const other = own(from, name);
+      return other?.sha256 !== sha256 || other.source !== source;
+    }).map(([name, { path, sha256, source, rule }]) => ({
+      kind,
+      subject: "skill",
+      text: `the ${source} skill ${name}, ${path} (sha256 ${sha256.slice(0, 12)})`,
+      rule,
+    }));
   return [...beyond("gained", base, head), ...beyond("lost", head, base)];
 }
 

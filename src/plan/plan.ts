@@ -11,6 +11,7 @@ import type { CredentialSpec, Endpoint } from "../tool/define.ts";
 import type { ApprovalTerms } from "./approval_terms.ts";
 import type { ModelPlan } from "./model_plan.ts";
 import type { ProcessPlan } from "./process_plan.ts";
+import type { SkillPlan } from "./skill_plan.ts";
 
 /** Every place where agent code can run: from the tightest, the default, to the loosest. */
 export const ISOLATIONS = ["process", "worker", "compartment"] as const;
@@ -60,6 +61,12 @@ export interface PlannedTool {
   readonly fs?: FileAccess;
   /** Whether the tool starts programs; absent: the gate denies it every command. */
   readonly process?: true;
+  /** Whether the tool asks a person. */
+  readonly asks?: true;
+  /** Whether the tool loads skills; absent: the gate denies it every one. */
+  readonly skills?: true;
+  /** Whether the tool keeps the run's list of tasks. */
+  readonly tasks?: true;
   /** Deadline of one call, in milliseconds, retries included. */
   readonly timeoutMs: number;
   /** Every request the tool may send, by the name the tool uses. */
@@ -264,6 +271,8 @@ export interface Plan {
   readonly process?: ProcessPlan;
   /** Models that may be asked; absent: none. */
   readonly model?: ModelPlan;
+  /** Skills that may be loaded, by name; absent: none. */
+  readonly skills?: Readonly<Record<string, SkillPlan>>;
   /** Rules that narrow the grants, in the order of the policy. */
   readonly gate: readonly GateRule[];
   /** How calls are approved; absent: as by default, and only rules ask. */

@@ -122,6 +122,6 @@ function canNeed({ authority }: ToolManifest, kind: RequirementKind): boolean {
   if (kind === "filesystem.read") return readsFiles(authority.fs);
   if (kind === "filesystem.write") return writesFiles(authority.fs);
   if (kind === "command.execute") return authority.process === true;
-  if (kind === "context.load") return authority.model !== undefined;
+  if (kind === "context.load") return authority.model !== undefined || authority.skills === true;
   return kind === "network" && (authority.endpoints ?? authority.model) !== undefined;
 }

@@ -37,6 +37,9 @@ export function planTools(check: Check, budgets: Budgets): Record<string, Planne
       manifest: manifest.digest,
       ...(manifest.authority.fs === undefined ? {} : { fs: manifest.authority.fs }),
       ...(manifest.authority.process === undefined ? {} : { process: true }),
+      ...(manifest.authority.asks === undefined ? {} : { asks: true }),
+      ...(manifest.authority.skills === undefined ? {} : { skills: true }),
+      ...(manifest.authority.tasks === undefined ? {} : { tasks: true }),
       timeoutMs: Math.min(
         check.loaded.policy.budgets?.toolTimeoutMs ?? manifest.limits.timeoutMs ?? budgets.toolTimeoutMs,
         budgets.wallMs,

@@ -17,6 +17,7 @@ import { planCredentials, planGitHub } from "./check_credentials.ts";
 import { operatorsFolders, planProcess } from "./check_process.ts";
 import { planModel } from "./check_model.ts";
 import { planPackages } from "./check_packages.ts";
+import { planSkills } from "./check_skills.ts";
 import { planTools } from "./check_tools.ts";
 import type { Facts } from "./inspect.ts";
 import type { LoadedPolicy } from "./load.ts";
@@ -55,8 +56,10 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   const agent = planAgent(check, modules, packages ?? []);
   const network = planNetwork(check);
   const programs = planProcess(check);
+  const skills = planSkills(check);
   const kept = [
     ...programs.kept,
+    ...skills.kept,
     ...(modules ?? []).filter(({ packaged }) => packaged === undefined).map(({ path }) => path),
     // whether the packages are there or in Deno's cache, which is protected in any case: the same plan on any machine
     ...(packages === undefined ? [] : [`${facts.places.project}/node_modules`]),
@@ -93,6 +96,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     github,
     credentials,
     ...(model === undefined ? {} : { model }),
+    ...(skills.plan === undefined ? {} : { skills: skills.plan }),
     gate,
     ...(approvals === undefined ? {} : { approvals }),
     budgets,

@@ -8,6 +8,7 @@ import { UsageError } from "../errors.ts";
 import { nameOf, resolvePath } from "../authority/path.ts";
 import { isSecretVariable } from "../authority/variables.ts";
 import { type Budgets, type Isolation, ISOLATIONS } from "../plan/plan.ts";
+import { SKILL_NAME } from "../authority/skill_name.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { COMMAND_LINE, type FlaggedPolicy, Merge } from "./merge.ts";
@@ -45,6 +46,8 @@ export interface PolicyFlags extends ModelFlags, ApprovalFlags {
   readonly githubRepo?: readonly string[];
   /** `--github-token-env`: variable that holds the token of the github tools. */
   readonly githubTokenEnv?: string;
+  /** `--skill`: `<name>=<path>`, a skill that may be loaded: its file, or the folder of its `SKILL.md`. */
+  readonly skill?: readonly string[];
   /** `--process-command`: `<name>=<path>`, a program that may be started. */
   readonly processCommand?: readonly string[];
   /** `--process-cwd`: folders in and below which programs may start. */
@@ -120,6 +123,7 @@ export async function withFlags(
   addCache(merge, flags);
   addCredentials(merge, flags);
   addModel(merge, flags);
+  addSkills(merge, flags);
   addProcess(merge, flags);
   addApprovals(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
@@ -222,6 +226,17 @@ function addCredentials(merge: Merge, flags: PolicyFlags): void {
     }
     merge.set(`/secrets/${tool}`, "--secret", name);
     if (!Object.hasOwn(secrets, tool) || secrets[tool] !== name) merge.adds("--secret");
+  }
+}
+
+function addSkills(merge: Merge, { skill = [] }: PolicyFlags): void {
+  for (const text of skill) {
+    const [, name, path] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+    if (name === undefined || path === undefined || !SKILL_NAME.test(name)) {
+      throw new UsageError("usage_skill", "Cannot use --skill: expected <name>=<path of its file or folder>");
+    }
+    merge.set(`/skills/embedded/${name}`, "--skill", merge.path(path));
+    merge.adds("--skill");
   }
 }
 

@@ -6,12 +6,15 @@
 import { isJsonObject, type JsonObject, sha256 } from "../json.ts";
 import { pathProblem, resolvePath } from "../authority/path.ts";
 import type { Places } from "../plan/plan.ts";
+import { SKILL_FILE } from "../plan/skill_plan.ts";
 import type { EventSchemaFact, EventSchemaSource } from "./event_schema_fact.ts";
 import { isTracked } from "./git_index.ts";
 import type { LoadedPolicy } from "./load.ts";
 import { addFix, type LockedPackages, lockedPackages, PACKAGE_LOCKS, type PackageProblem } from "./package_lock.ts";
 import { type ProgramFact, readProgram } from "./program_fact.ts";
 import { maybeLstat, realOf } from "./real_path.ts";
+import { skillsOf } from "./check_skills.ts";
+import type { SkillFact } from "./skill_fact.ts";
 import type { Policy } from "./schema.ts";
 
 /** What a path of the policy is, now, on this machine. */
@@ -34,6 +37,8 @@ export interface Facts {
   readonly paths: ReadonlyMap<string, PathFact>;
   /** SHA-256 of each fixture and certificate that could be read, by JSON Pointer. */
   readonly inputs: ReadonlyMap<string, string>;
+  /** What each skill is, by its JSON Pointer; one that cannot be read has no fact. */
+  readonly skills: ReadonlyMap<string, SkillFact>;
   /** What each program is, by the JSON Pointer of its path; one that cannot be read has no fact. */
   readonly programs: ReadonlyMap<string, ProgramFact>;
   /** What each schema of an expected event is, by its JSON Pointer; a file that cannot be read has no fact. */
@@ -76,6 +81,14 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
   const programs = new Map<string, ProgramFact>();
   const tracked = new Set<string>();
   const { view = DISK } = options;
+  const skills = new Map<string, SkillFact>();
+  for (const { at, path } of skillsOf(loaded.policy, options.places.project)) {
+    if (pathProblem(path) !== null) continue;
+    const fact = await view.lookAt(resolvePath(loaded.base, path));
+    paths.set(at, fact);
+    const skill = await skillIn(view, fact);
+    if (skill !== null) skills.set(at, skill);
+  }
   const eventSchemas = new Map<string, EventSchemaFact>();
   const addSchema = async (pointer: string, source: EventSchemaSource) => {
     const { readEventSchema } = await import("./event_schema_fact.ts");
@@ -109,6 +122,7 @@ export async function inspect(loaded: LoadedPolicy, options: InspectOptions): Pr
     paths,
     inputs,
     programs,
+    skills,
     eventSchemas,
     tracked,
     packages: await readPackages(loaded.policy.packages ?? [], options.places.project, view),
@@ -195,6 +209,16 @@ export function lookAt(path: string): PathFact {
     const leaf = maybeLstat(path);
     return { path, real, kind: leaf === "missing" ? "missing" : "other" };
   }
+}
+
+/** The skill that a path names: a file, or the regular one in a folder. No link is followed. */
+async function skillIn(view: FileView, fact: PathFact): Promise<SkillFact | null> {
+  const file = fact.kind === "directory" ? await view.lookAt(`${fact.path}/${SKILL_FILE}`) : fact;
+  if (file.kind !== "file" || (file !== fact && file.real !== `${fact.real}/${SKILL_FILE}`)) return null;
+  const bytes = await view.readFile(file.real);
+  if (bytes === null) return null;
+  const { readSkill } = await import("./skill_fact.ts");
+  return await readSkill(file.path, bytes);
 }
 
 /** A program that only a revision has: what can be known of it is its digest. */

@@ -26,6 +26,7 @@ const lockSchema: v.GenericSchema<unknown, Lock> = v.strictObject({
   modules: v.record(v.string(), sha256Schema),
   tools: v.record(v.string(), sha256Schema),
   programs: v.record(v.string(), sha256Schema),
+  skills: v.optional(v.record(v.string(), sha256Schema)),
   deno: v.pipe(v.array(v.string()), v.minLength(1)),
 });
 
@@ -43,6 +44,8 @@ export interface Lock {
   readonly tools: Readonly<Record<string, string>>;
   /** Digest of each granted program, by the name that agents use. */
   readonly programs: Readonly<Record<string, string>>;
+  /** Digest of the file of each skill, by name; absent where the plan names none. */
+  readonly skills?: Readonly<Record<string, string>> | undefined;
   /** Deno versions that the escape suite passed on. */
   readonly deno: readonly string[];
 }
@@ -71,6 +74,9 @@ export async function lockOf({ plan, programs = {} }: Lockable): Promise<Lock> {
     modules: Object.fromEntries((plan.agent?.modules ?? []).map(({ path, sha256 }) => [path, sha256])),
     tools: Object.fromEntries(Object.entries(plan.tools).map(([name, { manifest }]) => [name, manifest])),
     programs: Object.fromEntries(Object.entries(programs).map(([name, { sha256 }]) => [name, sha256])),
+    ...(plan.skills === undefined
+      ? {}
+      : { skills: Object.fromEntries(Object.entries(plan.skills).map(([name, { sha256 }]) => [name, sha256])) }),
     deno: [...PROVEN_DENO],
   };
 }
@@ -88,6 +94,7 @@ export async function driftOf(compiled: Lockable, lock: Lock, version: string): 
   drift.push(...compareMaps("agent module", lock.modules, now.modules));
   drift.push(...compareMaps("tool", lock.tools, now.tools));
   drift.push(...compareMaps("program", lock.programs, now.programs));
+  drift.push(...compareMaps("skill", lock.skills ?? {}, now.skills ?? {}));
   if (!lock.deno.includes(version)) {
     drift.push({ what: `Deno ${version}, not one of ${lock.deno.join(", ")}`, change: "changed" });
   }

@@ -32,6 +32,7 @@ export function mutantsOf(policy: Policy, tools: MutantTools): readonly Mutant[]
     ...ofWrites(policy),
     ...ofRepositories(policy),
     ...ofModels(policy),
+    ...ofSkills(policy),
     ...ofRules(policy),
     ...ofApprovals(policy),
   ];
@@ -198,6 +199,31 @@ function ofModels(policy: Policy): Mutant[] {
     kind: "dropped",
     policy: { ...policy, model: { ...model, models: without(models, i) } },
   }));
+}
+
+/** A skill that is not named any more; a policy of no skill does not compile. */
+function ofSkills(policy: Policy): Mutant[] {
+  const { skills } = policy;
+  if (skills === undefined) return [];
+  const { embedded = {}, workspace = [] } = skills;
+  const dropped = (name: string, rule: string, left: Policy["skills"]): Mutant => ({
+    what: `the skill "${name}"`,
+    rule,
+    kind: "dropped",
+    policy: { ...policy, skills: left },
+  });
+  if (Object.keys(embedded).length + workspace.length < 2) return [];
+  return [
+    ...Object.keys(embedded).map((name) => {
+      const left = Object.fromEntries(Object.entries(embedded).filter(([other]) => other !== name));
+      return dropped(name, `/skills/embedded/${name}`, { ...skills, embedded: left });
+    }),
+    ...workspace.map((name, i) => {
+      const left = without(workspace, i);
+      const { workspace: _, ...others } = skills;
+      return dropped(name, `/skills/workspace/${i}`, left.length === 0 ? others : { ...skills, workspace: left });
+    }),
+  ];
 }
 
 function ofRules(policy: Policy): Mutant[] {

@@ -77,6 +77,9 @@ export function removeTool(
   if (policy.model !== undefined && !left.some(({ model }) => model !== undefined)) {
     edits.push({ act: "remove", path: ["model"] });
   }
+  if (policy.skills !== undefined && !left.some(({ skills }) => skills === true)) {
+    edits.push({ act: "remove", path: ["skills"] });
+  }
   if (policy.secrets !== undefined && Object.hasOwn(policy.secrets, name)) {
     const isLast = Object.keys(policy.secrets).length === 1;
     edits.push({ act: "remove", path: isLast ? ["secrets"] : ["secrets", name] });

@@ -17,6 +17,7 @@ import { githubBlock, networkBlock } from "./network_schema.ts";
 import { PACKAGE_NAME } from "./package_lock.ts";
 import { accepted, processBlock, processUnsafe } from "./process_schema.ts";
 import { path, variable } from "./schema_values.ts";
+import { skillsBlock } from "./skills_schema.ts";
 
 const pattern = v.pipe(v.string(), v.minLength(1), v.maxLength(1024));
 const toolName = v.pipe(v.string(), v.minLength(1), v.maxLength(128));
@@ -234,6 +235,7 @@ export const policySchema = v.strictObject({
     v.description("The variable that holds the credential of a tool, by the tool's name. It serves no other tool"),
   )),
   model: v.optional(v.pipe(modelBlock, v.description("Models that may be asked, and by whom they are answered"))),
+  skills: v.optional(v.pipe(skillsBlock, v.description("Texts that may be loaded as skills. Absent: none"))),
   process: v.optional(v.pipe(processBlock, v.description("Programs that may be started. Absent: none"))),
   gate: v.optional(v.pipe(gate, v.description("Rules that narrow what the grants above admit"))),
   approvals: v.optional(

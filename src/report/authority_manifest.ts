@@ -72,6 +72,11 @@ export function authorityManifest(plan: Plan): JsonObject {
         audit: model.audit,
       },
     }),
+    ...(plan.skills === undefined ? {} : {
+      skills: Object.fromEntries(
+        Object.entries(plan.skills).map(([name, { source, path, sha256 }]) => [name, { source, path, sha256 }]),
+      ),
+    }),
     secrets: sorted(Object.entries(plan.credentials).map(([tool, { env }]) => ({ tool, variable: env }))),
     variables: sorted(plan.env),
     repositories: sorted(plan.github.repos.map(({ match }) => match.toLowerCase())),

@@ -13,6 +13,7 @@ import { isPlace } from "../plan/key1.ts";
 import { ANY_MODEL, MODEL_LIMITS } from "../plan/model_plan.ts";
 import { askedEndpoints, editsFiles, packagePlace, type Plan, type PlannedTool } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
+import { explainSkills } from "./explain_skills.ts";
 import { grammarText, sandboxText } from "./programs.ts";
 import { span } from "./units.ts";
 
@@ -91,6 +92,7 @@ export function explain(plan: Plan, positionOf: PositionOf): Explanation {
       { title: "May be reached", lines: explainNetwork(plan, at) },
       { title: "Repositories that may be read", lines: explainRepositories(plan, at) },
       { title: "Models that may be asked", lines: explainModels(plan, at) },
+      { title: "Skills that may be loaded", lines: explainSkills(plan, at) },
       { title: "Credentials that are sent", lines: explainCredentials(plan, at) },
       { title: "May be run", lines: explainRun(plan, at) },
       // the one heading that most policies have no use for
@@ -194,11 +196,10 @@ function explainModels({ model, ...plan }: Plan, at: At): Explained[] {
 }
 
 function explainRepositories(plan: Plan, at: At): Explained[] {
-  const tools = namesOf(plan, ({ service }) => service === "github");
   return plan.github.repos.map(({ match, rule }) => ({
     what: `${match} on GitHub`,
     at: at(rule),
-    tools,
+    tools: namesOf(plan, ({ service }) => service === "github"),
     beyond: `other repositories, whatever a token reaches: ${keysOf("connect_other_path")}`,
   }));
 }

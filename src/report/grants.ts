@@ -44,6 +44,9 @@ export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
   if (written.length > 0) lines.push(`may write ${names(written)}`);
   if (plan.github.repos.length > 0) lines.push(`may ask   about ${names(plan.github.repos.map(({ match }) => match))}`);
   if (plan.model !== undefined) lines.push(`may ask   ${modelText(plan.model)}`);
+  if (plan.skills !== undefined) {
+    lines.push(`may load  ${names(Object.keys(plan.skills).map((name) => `skill ${name}`))}`);
+  }
   const secrets = Object.entries(plan.credentials).map(([tool, { env }]) => `$${env} for ${tool}`);
   if (secrets.length > 0) lines.push(`may use   ${names(secrets)}`);
   if (plan.process !== undefined) {

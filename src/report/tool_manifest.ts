@@ -24,6 +24,7 @@ export interface GrantRequirement {
     | "github-repo"
     | "credential"
     | "model"
+    | "skill"
     | "process-command"
     | "process-cwd";
   /** The flag of `run` and `call`. */
@@ -41,6 +42,9 @@ export type AuthorityClass =
   | "fs-write"
   | "named-network"
   | "model"
+  | "person"
+  | "skills"
+  | "tasks"
   | "process";
 
 /** A tool as `tool list --json` and `tool describe --json` print it. */
@@ -154,6 +158,13 @@ function grantRequirements({ name, authority }: ToolManifest): GrantRequirement[
         '"model": { "fixture": "answers.json" }',
     });
   }
+  if (authority.skills === true) {
+    steps.push({
+      kind: "skill",
+      flag: "--skill=<name>=<file>",
+      policy: '"skills": { "embedded": { "name": "skills/name" } }, or "skills": { "workspace": ["name"] }',
+    });
+  }
   if (authority.process === true) {
     steps.push(
       {
@@ -186,6 +197,9 @@ function credentialFlags({ name, authority }: ToolManifest): string[] {
 function authorityClass({ name, authority }: ToolManifest): AuthorityClass {
   if (authority.process === true) return "process";
   if (authority.model !== undefined) return "model";
+  if (authority.asks === true) return "person";
+  if (authority.skills === true) return "skills";
+  if (authority.tasks === true) return "tasks";
   if (authority.endpoints !== undefined) return "named-network";
   if (authority.fs !== undefined) return writesFiles(authority.fs) ? "fs-write" : "fs-read";
   return name === "fail" ? "test-host-failure" : name === "slow" ? "test-async" : "none";
@@ -215,5 +229,7 @@ function residualOwner({ authority }: ToolManifest): string {
   if (authority.process === true) return "author of the policy, for what the programs do";
   if (authority.model !== undefined) return "provider of the model, for what it answers and keeps";
   if (authority.endpoints !== undefined) return "operator of the endpoint";
+  if (authority.asks === true) return "whoever answers";
+  if (authority.skills === true) return "author of the skill, for what it talks an agent into";
   return authority.fs === undefined ? "none" : "author of the policy";
 }

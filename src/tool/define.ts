@@ -10,6 +10,7 @@ import type { JsonObject } from "../json.ts";
 import type { FileAccess } from "../authority/file_access.ts";
 import type { ModelEndpoint } from "../authority/model_providers.ts";
 import type { Request } from "../authority/requirement.ts";
+import type { AskPower, ResolveSkill, SkillPower, TaskPower } from "./context_powers.ts";
 import type {
   BasePower,
   BrowsePower,
@@ -74,6 +75,12 @@ export interface ToolAuthority {
    * `/repos/{owner}/{repo}`, the policy names the repositories, and answers are judged as GitHub means them.
    */
   readonly service?: "github";
+  /** Asks a person. The tool's name is all that it takes: whoever runs the agent answers, or nobody does. */
+  readonly asks?: true;
+  /** Loads skills of the policy's `skills` block. */
+  readonly skills?: true;
+  /** Keeps the run's list of tasks. The tool's name is all that it takes: nothing outside the run is touched. */
+  readonly tasks?: true;
   /** What the host may send along so that the endpoint knows who asks; the tool never sees it. */
   readonly credential?: CredentialSpec;
 }
@@ -97,7 +104,8 @@ export type Resolve<Au extends ToolAuthority> =
   & (Au extends { fs: "edit" } ? ResolveEdit : unknown)
   & (Au extends { endpoints: infer E } ? ResolveSend<keyof E & string> : unknown)
   & (Au extends { process: true } ? ResolveSpawn : unknown)
-  & (Au extends { model: object } ? ResolveModel : unknown);
+  & (Au extends { model: object } ? ResolveModel : unknown)
+  & (Au extends { skills: true } ? ResolveSkill : unknown);
 
 /** The powers that fit a tool's authority. */
 export type Powers<Au extends ToolAuthority> =
@@ -108,7 +116,10 @@ export type Powers<Au extends ToolAuthority> =
   & (Au extends { fs: "edit" } ? EditPower : unknown)
   & (Au extends { endpoints: Endpoints } ? SendPower : unknown)
   & (Au extends { process: true } ? SpawnPower : unknown)
-  & (Au extends { model: object } ? ModelPower : unknown);
+  & (Au extends { model: object } ? ModelPower : unknown)
+  & (Au extends { asks: true } ? AskPower : unknown)
+  & (Au extends { skills: true } ? SkillPower : unknown)
+  & (Au extends { tasks: true } ? TaskPower : unknown);
 
 /** Every member of every resolver: what the host implements. */
 export type FullResolve =
@@ -118,7 +129,8 @@ export type FullResolve =
   & ResolveEdit
   & ResolveSend
   & ResolveSpawn
-  & ResolveModel;
+  & ResolveModel
+  & ResolveSkill;
 
 /** Every power: what the host implements. */
 export type FullPowers =
@@ -129,7 +141,10 @@ export type FullPowers =
   & EditPower
   & SendPower
   & SpawnPower
-  & ModelPower;
+  & ModelPower
+  & AskPower
+  & SkillPower
+  & TaskPower;
 
 /** What `prepare` returns. */
 export interface Draft<X> {
@@ -309,7 +324,11 @@ function assertKnownKeys({ name, args }: { readonly name: string; readonly args:
   }
   for (const [key, value] of Object.entries(raw)) {
     if (Object.hasOwn(args.entries, key)) {
-      const dropped = isRecord(args.entries[key]) ? droppedKeyOf(value) : undefined;
+      const takesAnyKey = isRecord(args.entries[key]);
+      if (takesAnyKey && Array.isArray(value)) {
+        throw new ToolInputError("tool_invalid_args", `Cannot call "${name}": "${key}" must be an object, got a list`);
+      }
+      const dropped = takesAnyKey ? droppedKeyOf(value) : undefined;
       if (dropped === undefined) continue;
       const message = `Cannot call "${name}": "${dropped}" is no name that "${key}" may hold`;
       throw new ToolInputError("tool_invalid_args", message);
@@ -332,6 +351,9 @@ function droppedKeyOf(value: unknown): string | undefined {
     : undefined;
 }
 
+/** Characters of a wrong value that a message shows. */
+const MAX_RECEIVED = 100;
+
 /** Keys that the schema library leaves out of a parsed object without a word. */
 const DROPPED_KEYS: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 
@@ -345,6 +367,16 @@ function describeIssue(tool: string, issue: v.BaseIssue<unknown>): string {
   if (issue.received === "undefined" && path !== null) {
     return `Cannot call "${tool}": ${where} is missing, expected ${issue.expected}`;
   }
-  const expected = issue.expected ?? String(issue.message);
-  return `Cannot call "${tool}": ${where} must be ${expected}, got ${issue.received}`;
+  // A pattern says in words what it wants, where its author gave it any; the library's own words repeat what came.
+  const inWords = issue.type === "regex" && !issue.message.startsWith("Invalid format");
+  const expected = inWords ? issue.message : issue.expected ?? issue.message;
+  return `Cannot call "${tool}": ${where} must be ${expected}, got ${excerpt(issue.received)}`;
+}
+
+/** What came, as far as it helps: it may be a long text of the caller, with anything in it. */
+function excerpt(received: string): string {
+  const cut = received.length <= MAX_RECEIVED ? received : `${received.slice(0, MAX_RECEIVED)}…`;
+  return cut.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (unit) => {
+    return `\\u{${unit.codePointAt(0)?.toString(16) ?? ""}}`;
+  });
 }

@@ -1,8 +1,10 @@
 import { openArtifacts } from "../../src/host/artifacts.ts";
 import type { RunContext } from "../../src/host/context.ts";
 import { collectSource } from "../../src/host/source.ts";
+import { Tasks } from "../../src/host/tasks.ts";
 import type { Tool } from "../../src/tool/define.ts";
 import type { CommandTarget, EndpointTarget, ModelTarget, Reply, SpawnResult } from "../../src/tool/powers.ts";
+import type { SkillTarget } from "../../src/tool/context_powers.ts";
 import { BudgetError, DenialError, ToolError, ToolInputError } from "../../src/errors.ts";
 import { makeCall } from "./run_context.ts";
 
@@ -28,6 +30,9 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
       const model = (): ModelTarget => {
         throw new Error("no model in this test");
       };
+      const skill = (): SkillTarget => {
+        throw new Error("no skill in this test");
+      };
       const prepared = await tool.prepare(args, {
         ...source.resolve,
         ...artifacts.resolve,
@@ -37,6 +42,7 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
         endpoint,
         command,
         model,
+        skill,
       });
       const refused = prepared.request.requirements.find((requirement) => requirement.refusal !== undefined);
       if (refused?.refusal !== undefined) return { outcome: "denied", code: refused.refusal };
@@ -53,6 +59,10 @@ export async function openFs(run: RunContext): Promise<(tool: Tool, args: unknow
         sleep: () => Promise.resolve(),
         sha256: run.sha256,
         note: call.note,
+        askUser: () => Promise.reject(new Error("nobody in this test")),
+        loadSkill: skill as never,
+        listSkills: () => [],
+        tasks: new Tasks(run.now).power.tasks,
         spawn: (): Promise<SpawnResult> => Promise.reject(new Error("no program in this test")),
         generate: () => Promise.reject(new Error("no model in this test")),
         fetchBytes: () => Promise.reject(new Error("no network in this test")),

@@ -43,6 +43,7 @@ export const MANIFESTS: ToolManifests = Object.fromEntries([
     })
   ),
   manifest("model.call", "model", { model: MODEL_PROVIDERS }),
+  manifest("Skill", "skill", { skills: true }),
   manifest("must.authenticate", "test", {
     endpoints: { ask: { method: "POST", url: "https://api.test.example/v1" } },
     credential: { header: "x-api-key", optional: false },
