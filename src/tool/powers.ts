@@ -2,6 +2,8 @@
  * What a tool can be handed: at preparation a resolver that makes targets canonical, at invocation the powers to act on
  * them. A tool sees only the members that its declared authority asks for; it never names `Deno`.
  *
+ * Long on purpose: types alone, and all that a tool can be handed is read in one place.
+ *
  * @module
  */
 import type { Json, JsonObject } from "../json.ts";

@@ -21,7 +21,7 @@ Deno.test("grantLines() says who may do what in a few lines", () => {
   });
   assert.deepEqual(lines, [
     "policy    test (agent.policy.jsonc, sha256 000000000000…), isolation process",
-    "tools     echo, readFile, writeArtifact, osv.query, npm.metadata",
+    "tools     echo, readFile, writeArtifact, osv.query, Grep, npm.metadata",
     "may read  docs only *.md never old/, .",
     "may write new files below out",
     `may reach POST https://api.osv.dev/v1/query, ${withRegistry("GET https://<npm-registry>/{package}")}`,
