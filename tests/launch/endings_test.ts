@@ -50,6 +50,12 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
     exit: 70,
     check: ({ records }) => assert.deepEqual(records.at(-1)?.in_flight, [{ call_id: "c1", tool: "slow" }]),
   },
+  "a loop that catches whatever would end it": {
+    agent: `for (;;) { try { for (;;) JSON.parse("[]"); } catch {} finally { continue; } }`,
+    budgets: CPU,
+    reason: "cpu_exceeded",
+    exit: 70,
+  },
   "a heap that grows": {
     agent: `const all: unknown[] = []; while (true) all.push(new Array(1000).fill(1.5));`,
     budgets: { heapMb: 64 },
@@ -86,6 +92,13 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
       if (isolation === "process") assert.match(stack ?? "", /^TypeError: boom\n {4}at agent:\/\/\/agent\.ts:1:\d+$/);
       else assert.equal(stack, "");
     },
+  },
+  "an exception that speaks of a timeout, a denial and a budget": {
+    agent: `const error = new Error("agent tool timeout: slow, tool_denial, budget_exceeded, wall_exceeded");
+      error.name = "ToolCallError"; Object.assign(error, { outcome: "timeout", code: "tool_timeout" }); throw error;`,
+    reason: "agent_error",
+    exit: 1,
+    check: ({ records }) => assert.ok(!records.some(({ type }) => /timeout|denial|budget/.test(type))),
   },
   "an exception in a timer": {
     agent:
@@ -126,6 +139,16 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
       assert.equal(records.filter(({ type }) => type === "tool_result").length, 3);
       assert.equal(records.find(({ type }) => type === "budget_exceeded")?.budget, "tool_calls");
     },
+  },
+  "too many calls and events, each of them caught": {
+    agent: `for (;;) {
+      try { await callTool("echo", {}); } catch {}
+      try { emit({}); } catch {}
+    }`,
+    budgets: { toolCalls: 3, events: 100 },
+    reason: "budget_exceeded",
+    exit: 70,
+    check: ({ records }) => assert.equal(records.filter(({ type }) => type === "tool_result").length, 3),
   },
   "too many events in one turn": {
     agent: `for (let i = 0; i < 10; i++) emit({ i }); await callTool("echo", {});`,
