@@ -171,6 +171,11 @@ export {
   UsageError,
 } from "./src/errors.ts";
 export type { DenialCode } from "./src/authority/denial_codes.ts";
+export type { ApprovalRow } from "./src/replay/approval_row.ts";
+export type { ApprovalFlags } from "./src/policy/approval_flags.ts";
+export type { ApprovalAnswer, ApprovalOptions, Approver } from "./src/launch/approver.ts";
+export type { ApprovalRequest } from "./src/audit/approval_request.ts";
+export type { ApprovalTerms } from "./src/plan/approval_terms.ts";
 export type { Executed } from "./src/launch/execute.ts";
 export type { RunEnd } from "./src/launch/launch_options.ts";
 export type { Key1Options } from "./src/plan/key1.ts";

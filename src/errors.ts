@@ -43,7 +43,7 @@ export const EXIT_TABLE: readonly { readonly code: ExitCode; readonly meaning: s
   { code: 74, meaning: "the audit log or the state cannot be written", next: "twokey doctor" },
   { code: 77, meaning: "a call was denied that the policy does not expect", next: "twokey replay <audit> --human" },
   { code: 78, meaning: "a required control is not available or did not hold", next: "twokey doctor" },
-  { code: 79, meaning: "an approval is pending", next: "twokey replay <audit> --human" },
+  { code: 79, meaning: "an approval is pending", next: "twokey approval inbox" },
 ];
 
 /** Base of every error that the product throws on purpose. Branch on the class, look up by `code`. */

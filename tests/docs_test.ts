@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { EXIT_TABLE } from "../src/errors.ts";
 import { compilePolicy } from "../src/launch/prepare.ts";
 import { loadPolicy } from "../src/policy/load.ts";
-import { RESERVED_BLOCKS } from "../src/policy/schema.ts";
 import { withProject } from "./e2e/run_project.ts";
 import { generated } from "./generate.ts";
 import { fillReadme, readmeParts } from "./readme.ts";
@@ -226,9 +225,4 @@ Deno.test("every dependency has its reason in README.md", async () => {
   const section = (await read("README.md")).split("\n## Dependencies\n")[1]?.split("\n## ")[0] ?? "";
   const named = [...section.matchAll(/^\| `([^`]+)`/gm)].map(([, name = ""]) => name);
   assert.deepEqual(named.toSorted(), Object.keys(imports).toSorted());
-});
-
-Deno.test("README.md names every block of a policy that is reserved", async () => {
-  const [, list = ""] = /reserved\s+blocks\s+\(([^)]+)\)/.exec(await read("README.md")) ?? [];
-  assert.deepEqual([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name), RESERVED_BLOCKS);
 });

@@ -50,6 +50,10 @@ export const LAUNCHER_RECORD_TYPES = [
   "unsupported_control",
   "run_artifact_manifest",
   "process_egress",
+  "tool_approval_pending",
+  "tool_approval_granted",
+  "tool_approval_denied",
+  "tool_approval_stale",
   "run_end",
 ] as const;
 

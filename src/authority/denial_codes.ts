@@ -34,7 +34,9 @@ export const DENIAL_CODES = Object.freeze({
   process_program_changed: "the program is not the file that it was at the start of the run",
   process_repository_not_admitted: "the settings of the repository make git start programs or leave its folder",
   gate_deny_rule: "a deny rule of the policy matches",
-  approval_required: "a rule asks for an approval, and nobody is there to give it",
+  approval_required: "the call needs an approval, and nothing here can ask for one",
+  approval_pending: "the call waits for an approval, and the run stopped at it",
+  approval_denied: "a person denied the call",
   not_in_request: "the tool reached for something that it did not ask for",
 });
 

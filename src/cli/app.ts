@@ -29,6 +29,10 @@ const COMMANDS: Readonly<Record<string, { readonly brief: string; load(): Promis
     brief: "Run one tool call through the whole path",
     load: async () => (await import("./call.ts")).callCommand,
   },
+  approval: {
+    brief: "Approve or deny the calls at which runs stopped",
+    load: async () => (await import("./approval.ts")).approvalRoutes,
+  },
   policy: {
     brief: "Check, explain, test, compare, edit and lock policies",
     load: async () => (await import("./policy.ts")).policyRoutes,

@@ -8,9 +8,11 @@ import { EXIT, type ExitCode, TwokeyError } from "../errors.ts";
 import { type CallResult, callTool } from "../launch/call_tool.ts";
 import { judge } from "../launch/verdict.ts";
 import { escapeText } from "../report/escape.ts";
+import { approvalsOf } from "./approvals_of.ts";
 import type { Context } from "./command.ts";
 import { err, outJson, reportError } from "./io.ts";
 import { loadNamed, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
+import { Progress } from "./progress.ts";
 import { unknownTool } from "./unknown_tool.ts";
 
 const EXITS: Readonly<Record<CallResult["outcome"], ExitCode>> = {
@@ -27,10 +29,12 @@ interface Flags extends RunFlags {
 }
 
 async function runCall(flags: Flags, tool: string, args: string): Promise<ExitCode> {
+  const progress = new Progress({ quiet: true });
   const { result, reason } = await callTool(async () => (await loadNamed(flags)).loaded, { tool, args }, {
     dryRun: flags.dryRun,
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
-    onStderr: (source, line) => err(`${source}| ${escapeText(line)}\n`),
+    ...await approvalsOf(flags, { progress, mayPrompt: true }),
+    onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
   });
   outJson(result);
   if (result.outcome === "denied" && result.code === "tool_not_granted") {
@@ -40,6 +44,7 @@ async function runCall(flags: Flags, tool: string, args: string): Promise<ExitCo
     const advice = unknownTool(tool) ?? grant;
     if (advice !== undefined) err(`fix: ${advice}\n`);
   }
+  if (reason === "approval_pending") err("fix: see it with `twokey approval inbox`, allow it, and call again\n");
   if (reason === "done") return EXITS[result.outcome];
   return judge({ reason, denials: [], expected: [], done: 1, failOnDenial: false, failOnNothing: false }).exit;
 }
@@ -52,7 +57,7 @@ export const callCommand = buildCommand<Flags, [string, string?], Context>({
       "Runs one tool call through the whole path, in its own run with its own log, and prints exactly one JSON line:",
       '  {"outcome":"result"|"denied"|"invalid"|"error"|"timeout"|"budget","tool":…,"result":…,"code":…,"message":…,"run_id":…}',
       "",
-      "Exit codes: 0 result, 77 denied, 65 invalid, 1 error, 70 timeout or budget.",
+      "Exit codes: 0 result, 77 denied, 79 denied with the code approval_pending, 65 invalid, 1 error, 70 timeout or budget.",
       "",
       "EXAMPLES",
       `  twokey call echo '{"hello":"world"}' --tool=echo`,

@@ -13,6 +13,10 @@ export interface RunFlags extends Omit<PolicyFlags, "agent" | "worker"> {
   readonly policy?: string;
   readonly worker: boolean;
   readonly runsDir?: string;
+  /** `--approve-tool`: no part of a policy, and nothing under a lock. */
+  readonly approveTool?: readonly string[];
+  /** `--approval-log`: where asked and given approvals are kept. */
+  readonly approvalLog?: string;
 }
 
 const many = (brief: string, placeholder: string) =>
@@ -47,6 +51,10 @@ export const RUN_FLAGS = {
   processCwd: many("Folder in and below which programs may start; the first is the default", "folder"),
   processEnv: many("Variable of programs: KEY takes the caller's value, KEY=value is that value", "KEY[=value]"),
   processOutputStreamChunkBytes: count("UTF-8 bytes of one record of a program's output, 4 to 8192", "bytes"),
+  requireApproval: many("Tool whose every call needs an approval of its own", "name"),
+  approveTool: many("Tool whose calls this run need no further approval; counts for nothing when locked", "name"),
+  approvalLog: one("File of asked and given approvals; default: in the user's state folder", "file"),
+  approvalMaxAgeMs: count("Age in milliseconds at which an unused approval is stale", "ms"),
   maxToolArgBytes: count("UTF-8 bytes of one call's arguments, at most", "bytes"),
   maxToolResultBytes: count("UTF-8 bytes of one call's result, at most", "bytes"),
   maxEvents: count("Events of the run, at most", "n"),
@@ -86,7 +94,7 @@ export interface NamedPolicy {
 
 /** Loads what the flags name: a policy file with flags added, or a policy made of flags alone. */
 export async function loadNamed(flags: RunFlags, options: { readonly agent?: string } = {}): Promise<NamedPolicy> {
-  const { policy, runsDir: _, ...rest } = flags;
+  const { policy, runsDir: _, approveTool: _tools, approvalLog: _log, ...rest } = flags;
   const words: PolicyFlags = { ...rest, ...(options.agent === undefined ? {} : { agent: options.agent }) };
   if (policy === undefined) return { loaded: await policyFromFlags(words, Deno.cwd()), added: [] };
   return await withFlags(await loadPolicy(policy), words, { cwd: Deno.cwd() });

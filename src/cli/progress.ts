@@ -17,6 +17,7 @@ export class Progress {
   #denied = 0;
   #paintedAt = -Infinity;
   #painted = false;
+  #held: string[] | undefined;
 
   constructor({ quiet }: { readonly quiet: boolean }) {
     this.#live = !quiet && Deno.stderr.isTerminal();
@@ -27,17 +28,37 @@ export class Progress {
     if (type === "tool_call") this.#calls++;
     else if (type === "tool_denial") this.#denied++;
     else return;
-    if (this.#live && performance.now() - this.#paintedAt > PAINT_MS) this.#paint(String(tool));
+    if (this.#live && this.#held === undefined && performance.now() - this.#paintedAt > PAINT_MS) {
+      this.#paint(String(tool));
+    }
   }
 
-  /** Prints a line above the live one. */
+  /** Prints a line above the live one; later, while a question is open. */
   print(line: string): void {
+    if (this.#held !== undefined) {
+      this.#held.push(line);
+      return;
+    }
     this.#clear();
     err(`${line}\n`);
   }
 
+  /** Keeps everything back: what stands on the screen is a question, and nothing else may look like a part of it. */
+  hold(): void {
+    this.#clear();
+    this.#held ??= [];
+  }
+
+  /** Prints what was kept back. */
+  release(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const line of held) this.print(line);
+  }
+
   /** Takes the live line away. */
   end(): void {
+    this.release();
     this.#clear();
   }
 

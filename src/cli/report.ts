@@ -197,7 +197,10 @@ function denialOf(row: JsonObject, compiled: CompiledPolicy | undefined): CiDeni
   const common = { tool, reason, expected, target: target === null ? null : shown(target, compiled) };
   if (compiled === undefined) return { ...common, allow: null, position: null };
   const { loaded, plan, places } = compiled;
-  const allow = reason !== null && isDenialCode(reason)
+  const id = textField(row, "approval_id");
+  const allow = reason === "approval_pending" && id !== null
+    ? `twokey approval allow ${id.slice(0, 12)}`
+    : reason !== null && isDenialCode(reason)
     ? suggest({ tool, code: reason, rule, target }, plan, { places, toolNames: Object.keys(MANIFESTS) })
     : null;
   return { ...common, allow, position: loaded.positionOf(rule ?? (reason === "tool_not_granted" ? "/tools" : "/fs")) };

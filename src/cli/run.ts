@@ -13,9 +13,10 @@ import { MANIFESTS, type PreparedRun } from "../launch/prepare.ts";
 import { RECORDING_FILE } from "../audit/recording.ts";
 import { parentOf } from "../authority/path.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
-import type { LoadedPolicy } from "../policy/load.ts";
+import { findProject, type LoadedPolicy } from "../policy/load.ts";
 import { escapeText, shellWord } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
+import { approvalsOf } from "./approvals_of.ts";
 import { DeclinedError } from "./confirm.ts";
 import { err, out, outJson, styleFor } from "./io.ts";
 import { findDefaultPolicy, loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
@@ -62,14 +63,18 @@ async function runNamed(
   { progress, seen }: { readonly progress: Progress; readonly seen: Seen },
 ): Promise<FinishedRun> {
   let isLoading = false;
+  let project: string | undefined;
   return await runPolicy(() => nameRun(flags, agent), {
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     failOnDenial: flags.failOnDenial,
     inputs: inputsOf(flags),
     record: flags.record,
+    ...await approvalsOf(flags, { progress, mayPrompt: !flags.json, project: () => project }),
     onProgress: (line) => err(`${line}\n`),
     onPrepared: async (prepared, locked) => {
       const { plan } = prepared;
+      project = prepared.places.project;
+      if (locked && flags.approveTool !== undefined) err("note: --approve-tool counts for nothing in a locked run\n");
       if (flags.base !== undefined) await assertBelowBase(flags.base, prepared);
       if (!flags.json) {
         const { grantLines } = await import("../report/grants.ts");
@@ -221,12 +226,21 @@ async function report(
   }
   const style = styleFor(Deno.stdout);
   const { plan, places } = prepared;
+  const where = [
+    ...(findProject(await Deno.realPath(Deno.cwd())) === places.project
+      ? []
+      : [`--project=${shellWord(places.project)}`]),
+    ...(flags.approvalLog === undefined ? [] : [`--approval-log=${shellWord(flags.approvalLog)}`]),
+  ].map((word) => ` ${word}`).join("");
+  const twokey = `deno run -A ${shellWord(relativePath(`${places.twokey}/src/cli/main.ts`))}`;
   const lines = summaryLines(summary, {
     style,
     project: places.project,
-    replayCommand: `deno run -A ${shellWord(relativePath(`${places.twokey}/src/cli/main.ts`))} replay`,
-    allow: ({ tool, reason, rule, target }) =>
-      reason !== null && isDenialCode(reason)
+    replayCommand: `${twokey} replay`,
+    allow: ({ tool, reason, rule, target, approval_id: id }) =>
+      reason === "approval_pending" && id !== null
+        ? `${twokey} approval allow ${id.slice(0, 12)}${where}`
+        : reason !== null && isDenialCode(reason)
         ? suggest({ tool, code: reason, rule, target }, plan, { places, toolNames: Object.keys(MANIFESTS) })
         : null,
   });

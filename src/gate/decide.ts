@@ -2,13 +2,15 @@
  * The gate: the only place that decides. Pure and total: it reads the plan and the request, touches nothing, never
  * throws; what it does not understand it denies.
  *
- * Order: the tool is granted; the resolver refused nothing; deny rules; protected and secret places; grants; ask rules.
+ * Order: the tool is granted; the resolver refused nothing; deny rules; protected and secret places; grants; what asks: the
+ * tool, then rules.
  *
  * @module
  */
 import type { DenialCode } from "../authority/denial_codes.ts";
 import { isDenialCode } from "../authority/denial_codes.ts";
 import type { Request, Requirement, RequirementKind } from "../authority/requirement.ts";
+import { approvalTerms } from "../plan/approval_terms.ts";
 import type { Places, Plan, PlannedTool } from "../plan/plan.ts";
 import { makeCommandGate } from "./commands.ts";
 import { makeEndpointGate } from "./endpoints.ts";
@@ -26,7 +28,15 @@ export type Decision =
     readonly rule: string | null;
     readonly requirement: Requirement | null;
   }
-  | { readonly kind: "ask"; readonly requirements: readonly Requirement[]; readonly rule: string };
+  | {
+    readonly kind: "ask";
+    /** What the rules on requirements ask about; empty where only the tool itself needs an approval for every call. */
+    readonly requirements: readonly Requirement[];
+    /** The first rule that asks. */
+    readonly rule: string;
+    /** The rules that grant it, then every rule that asks. */
+    readonly rules: readonly string[];
+  };
 
 /** Decides on one request. */
 export type Gate = (request: Request) => Decision;
@@ -49,6 +59,7 @@ export function makeGate(plan: Plan, places: Places): Gate {
   const endpoints = makeEndpointGate(plan);
   const commands = makeCommandGate(plan);
   const rules = makeRules(plan, places);
+  const required = new Map(approvalTerms(plan).require.map(({ tool, rule }) => [tool, [rule]]));
 
   const verdictOf = (tool: PlannedTool, requirement: Requirement): Verdict => {
     if (requirement.kind === "filesystem.read") return files.read(tool, requirement.target);
@@ -93,9 +104,11 @@ export function makeGate(plan: Plan, places: Places): Gate {
       const rule = rules.ask(name, requirement);
       return rule === null ? [] : [{ requirement, rule }];
     });
-    const [first] = asked;
+    const asking = [...required.get(name) ?? [], ...asked.map(({ rule }) => rule)];
+    const [first] = asking;
     if (first !== undefined) {
-      return { kind: "ask", requirements: asked.map(({ requirement }) => requirement), rule: first.rule };
+      const about = asked.map(({ requirement }) => requirement);
+      return { kind: "ask", requirements: about, rule: first, rules: [...new Set([...granting, ...asking])] };
     }
     return { kind: "allow", rules: [...granting] };
   };

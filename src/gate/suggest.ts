@@ -81,6 +81,8 @@ export function suggest(
       return `"budgets": { "readFiles": ${Math.min(plan.budgets.readFiles * 4, BUDGETS.readFiles.max)} }`;
     case "gate_deny_rule":
     case "approval_required": {
+      const asking = plan.approvals?.require.find((entry) => entry.rule === denial.rule);
+      if (asking !== undefined) return `remove ${quote(asking.tool)} from "approvals": { "require": [...] }`;
       const rule = plan.gate.find((entry) => entry.rule === denial.rule);
       return rule === undefined ? null : `remove { "kind": ${quote(rule.kind)}, "match": ${quote(rule.match)} } from ` +
         `"gate": { "${rule.effect}": [...] }`;

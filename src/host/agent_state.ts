@@ -8,12 +8,13 @@ import { type JsonObject, utf8Length } from "../json.ts";
 /** A store of JSON texts by key, bounded in UTF-8 bytes of keys and values together. */
 export class AgentState {
   readonly #texts = new Map<string, string>();
-  readonly #maxBytes: number;
+  /** Bytes that may be in use. */
+  readonly maxBytes: number;
   #bytes = 0;
 
   /** @param initial What is in it at first; it has to fit. */
   constructor(maxBytes: number, initial: JsonObject = {}) {
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
     for (const [key, value] of Object.entries(initial)) this.set(key, JSON.stringify(value));
   }
 
@@ -36,7 +37,7 @@ export class AgentState {
   /** Stores a value. Returns the bytes that were attempted if they are over the bound; nothing has changed then. */
   set(key: string, text: string): number | undefined {
     const after = this.#bytes - this.#sizeOf(key) + utf8Length(key) + utf8Length(text);
-    if (after > this.#maxBytes) return after;
+    if (after > this.maxBytes) return after;
     this.#texts.set(key, text);
     this.#bytes = after;
     return undefined;

@@ -9,7 +9,7 @@
 import * as v from "valibot";
 import type { RecordBody } from "../audit/record.ts";
 import type { Requirement } from "../authority/requirement.ts";
-import { AuditError, BudgetError, BugError, ControlError, DenialError, ToolError, ToolInputError } from "../errors.ts";
+import { BugError, ControlError } from "../errors.ts";
 import type { Decision } from "../gate/decide.ts";
 import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
@@ -17,20 +17,12 @@ import type { Budgets } from "../plan/plan.ts";
 import type { FullPowers, FullResolve, Prepared, Tool } from "../tool/define.ts";
 import { mustAwaitRecord } from "../tool/define.ts";
 import type { AuditMode } from "../tool/define.ts";
+import type { ApprovalQuestion, ApprovalVerdict } from "./approval.ts";
 import type { CallContext } from "./context.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { budget, classify, denied, Ended, failed, invalid, type Outcome } from "./ended.ts";
 import { LazyAbort } from "./lazy_abort.ts";
 import type { AnswerRecorded, RecordedCall } from "./recorded_call.ts";
-
-/** What became of a call. */
-export type Outcome =
-  | { readonly kind: "result"; /** JSON text of the result. */ readonly text: string }
-  | {
-    readonly kind: "denied" | "invalid" | "error" | "timeout" | "budget";
-    readonly code: string;
-    /** Safe for the agent. */
-    readonly message: string;
-  };
 
 /** What a call wants, as it came over the boundary. */
 export interface CallInput {
@@ -68,7 +60,10 @@ export interface CallHost {
     text: { readonly bytes: number; readonly printed?: string },
   ): Json | Promise<Json>;
   record(body: RecordBody): void;
-  recordAndWait(body: RecordBody): void;
+  /** A promise where the record is not on disk yet: the call must wait for it. */
+  recordAndWait(body: RecordBody): void | Promise<void>;
+  /** Asks for an approval of a call; absent where nobody can be asked, and then a call that asks is denied. */
+  approve?(callId: string, question: ApprovalQuestion): Promise<ApprovalVerdict>;
   now(): number;
   readonly deadlines: Deadlines;
   readonly totals: Totals;
@@ -79,18 +74,6 @@ export interface Totals {
   calls: number;
   argBytes: number;
   resultBytes: number;
-}
-
-/** The end of a call, before it is an outcome: thrown inside the path, never outside. */
-class Ended extends Error {
-  readonly outcome: Exclude<Outcome, { kind: "result" }>;
-  readonly body: RecordBody;
-
-  constructor(outcome: Exclude<Outcome, { kind: "result" }>, body: RecordBody) {
-    super(outcome.message);
-    this.outcome = outcome;
-    this.body = body;
-  }
 }
 
 /**
@@ -126,8 +109,12 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
   const tool = loaded instanceof Promise ? await loaded : loaded;
   const made = prepare(tool, args, host.resolver(tool));
   const prepared = made instanceof Promise ? await made : made;
-  const rules = gate(host, tool, prepared);
-  if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules });
+  const admitted = gate(host, tool, prepared);
+  if (host.dryRun) return await decided(host, { callId, tool, prepared, args, rules: admitted.rules });
+  // Before the deadline starts: what a person takes to answer is not the tool's time.
+  const approval = admitted.kind === "allow"
+    ? undefined
+    : await approve(host, { callId, tool, prepared, known: { args, bytes: input.bytes }, rule: admitted.rule });
 
   const started = host.now();
   const deadlineMs = started + timeoutMs;
@@ -155,12 +142,16 @@ async function run(host: CallHost, callId: string, input: CallInput): Promise<st
     arg_bytes: input.bytes,
     ...(prepared.request.requirements.length === 0
       ? {}
-      : { requirements: prepared.request.requirements.map(shown), rules }),
+      : { requirements: prepared.request.requirements.map(shown), rules: admitted.rules }),
+    ...approval,
     ...prepared.note,
     ...notes,
   };
-  if (mustAwaitRecord(tool.effect)) host.recordAndWait(body);
-  else host.record(body);
+  // A call that was approved waits in any case: its approval is spent once the record is written.
+  if (approval !== undefined || mustAwaitRecord(tool.effect)) {
+    const written = host.recordAndWait(body);
+    if (written !== undefined) await written;
+  } else host.record(body);
 
   const value = await invoke({ host, tool, prepared, context, controller, timeoutMs, notes, late });
   const text = copyOut(tool, value);
@@ -222,16 +213,17 @@ async function answerRecorded(host: CallHost, recorded: AnswerRecorded, call: Re
   return await giveResult(host, { callId, name, text, value: JSON.parse(text) as Json, mode, started, notes: {} });
 }
 
+/** A call that is prepared. */
+interface Wanted {
+  readonly callId: string;
+  readonly tool: Tool;
+  readonly prepared: Prepared;
+}
+
 /** A dry run ends where the effect would start: the decision is the result. */
 async function decided(
   host: CallHost,
-  { callId, tool, prepared, args, rules }: {
-    readonly callId: string;
-    readonly tool: Tool;
-    readonly prepared: Prepared;
-    readonly args: JsonObject;
-    readonly rules: readonly string[];
-  },
+  { callId, tool, prepared, args, rules }: Wanted & { readonly args: JsonObject; readonly rules: readonly string[] },
 ): Promise<string> {
   const decision = { decision: "allow", rules, requirements: prepared.request.requirements.map(shown) };
   host.record({
@@ -283,16 +275,21 @@ function prepare(tool: Tool, args: JsonObject, resolver: FullResolve): Prepared 
   }
 }
 
-function gate(host: CallHost, tool: Tool, prepared: Prepared): readonly string[] {
+function gate(host: CallHost, tool: Tool, prepared: Prepared): Exclude<Decision, { readonly kind: "deny" }> {
   let decision: Decision;
   try {
     decision = host.decide(prepared.request);
   } catch (cause) {
     throw new ControlError("gate_fault", "Cannot decide on a call: the gate is broken", { cause });
   }
-  if (decision.kind === "allow") return decision.rules;
+  if (decision.kind === "allow") return decision;
   if (decision.kind === "ask") {
-    throw denied(tool.name, "approval_required", { reason: "approval_required", rule: decision.rule });
+    if (!host.dryRun && host.approve !== undefined) return decision;
+    throw denied(tool.name, "approval_required", {
+      reason: "approval_required",
+      rule: decision.rule,
+      ...about(decision.requirements[0] ?? prepared.request.requirements[0]),
+    });
   }
   throw denied(tool.name, decision.code, {
     reason: decision.code,
@@ -300,6 +297,30 @@ function gate(host: CallHost, tool: Tool, prepared: Prepared): readonly string[]
     ...(decision.requirement === null ? {} : { requirement: shown(decision.requirement) }),
     ...prepared.note,
   });
+}
+
+/** What a denial says that it was about. */
+function about(requirement: Requirement | undefined): JsonObject {
+  return requirement === undefined ? {} : { requirement: shown(requirement) };
+}
+
+/** Gets the approval that a call needs: fields of its `tool_call`. Everything else about the call is decided by now. */
+async function approve(
+  host: CallHost,
+  { callId, tool, prepared, known, rule }: Wanted & { readonly known: KnownArgs; readonly rule: string },
+): Promise<JsonObject> {
+  const verdict = await host.approve?.(callId, {
+    tool: tool.name,
+    args: known.args,
+    arg_bytes: known.bytes,
+    audit_args: await auditArgs(host, tool, known),
+    requirements: prepared.request.requirements.map(({ kind, target }) => ({ kind, target })),
+    rule,
+  });
+  const ids = { approval_id: verdict?.approval_id ?? null, approval_mode: verdict?.approval_mode ?? null };
+  if (verdict?.status === "granted") return ids;
+  const reason = verdict?.status === "pending" ? "approval_pending" : "approval_denied";
+  throw denied(tool.name, reason, { reason, rule, ...ids, ...about(prepared.request.requirements[0]) });
 }
 
 interface Invocation {
@@ -380,47 +401,6 @@ function auditArgs(host: CallHost, tool: Tool, { args, bytes }: KnownArgs): Json
     !(entry[1] instanceof Promise);
   if (entries.every(isKnown)) return Object.fromEntries(entries);
   return Promise.all(entries.map(async ([key, shown]) => [key, await shown] as const)).then(Object.fromEntries);
-}
-
-/** Turns what a tool threw into the end of its call; what must stop the run passes through. */
-function classify(tool: string, error: unknown, fields: JsonObject): unknown {
-  if (error instanceof Ended || error instanceof AuditError || error instanceof ControlError) return error;
-  if (error instanceof BugError) return error;
-  if (error instanceof DenialError) return denied(tool, error.code, { reason: error.code, rule: null, ...fields });
-  if (error instanceof ToolInputError) return invalid(error.message, fields);
-  if (error instanceof BudgetError) return budget(tool, error.code, error.limit, error.attempted, fields);
-  if (error instanceof ToolError) {
-    return failed(error.code, error.message, {
-      ...fields,
-      error_kind: error.code,
-      retryable: error.retryable,
-      ...error.fields as JsonObject,
-    });
-  }
-  // The text of an unknown exception may hold anything: it goes nowhere.
-  const name = error instanceof Error ? error.constructor.name : typeof error;
-  return failed("tool_fault", `Cannot finish "${tool}": the tool failed inside`, { ...fields, exception: name });
-}
-
-function denied(tool: string, code: string, fields: JsonObject): Ended {
-  const outcome = { kind: "denied" as const, code, message: `agent tool denied: ${tool}` };
-  return new Ended(outcome, { type: "tool_denial", policy: "denied", ...fields });
-}
-
-function invalid(message: string, fields: JsonObject): Ended {
-  const outcome = { kind: "invalid" as const, code: "tool_invalid_args", message };
-  return new Ended(outcome, { type: "tool_invalid_args", policy: "denied", message, ...fields });
-}
-
-function budget(tool: string, name: string, limit: number, attempted: number, fields: JsonObject = {}): Ended {
-  const message = `Cannot finish "${tool}": ${attempted} is over the budget ${name} of ${limit}`;
-  const outcome = { kind: "budget" as const, code: name, message };
-  return new Ended(outcome, { type: "budget_exceeded", budget: name, limit, attempted, ...fields });
-}
-
-function failed(code: string, message: string, fields: JsonObject = {}): Ended {
-  const outcome = { kind: "error" as const, code, message };
-  return new Ended(outcome, { type: "tool_error", ...fields, policy: "allowed", message, code });
 }
 
 function shown({ kind, target }: Requirement): JsonObject {

@@ -1,5 +1,5 @@
 /**
- * Aborting what may never ask whether it was.
+ * An abort signal that costs nothing until somebody asks for it.
  *
  * @module
  */
@@ -9,7 +9,7 @@ export class LazyAbort {
   #controller: AbortController | undefined;
   #reason: string | undefined;
 
-  /** The signal; made when it is first asked for. */
+  /** The signal; aborted already where that came before anybody asked. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -18,7 +18,7 @@ export class LazyAbort {
     return this.#controller.signal;
   }
 
-  /** Aborts, for a reason that whoever listens is given as an error. */
+  /** Aborts the signal. @param reason Its message. */
   abort(reason: string): void {
     this.#reason = reason;
     this.#controller?.abort(new Error(reason));

@@ -14,6 +14,7 @@ import { isSecretVariable } from "../authority/variables.ts";
 import { type Gate, makeGate } from "../gate/decide.ts";
 import { type Json, type JsonObject, sha256 as webSha256, utf8Length } from "../json.ts";
 import type { Isolate, IsolateEvents } from "../isolate/isolate.ts";
+import { mayAsk } from "../plan/approval_terms.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import { type Key1, key1 } from "../plan/key1.ts";
 import { type ProgramSetup, startedBy } from "../plan/program_setup.ts";
@@ -29,7 +30,7 @@ import { auditOf, modelNote } from "./model_records.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { RecordChannel } from "./records.ts";
 import { Session } from "./session.ts";
-import type { SessionEnd, Transcript } from "./transcript.ts";
+import type { SessionEnd } from "./transcript.ts";
 
 /** A host that has opened its pipes and read its first line. */
 interface Started {
@@ -163,7 +164,16 @@ async function serve(
     ipv4: () => parts.network?.ipv4Canary(),
   });
   for (const body of parts.source?.manifestRecords() ?? []) channel.send(body);
-  const order = await makeOrder(hostParts, { init, channel, redactor, hash });
+  const ownControls = controlsOf(init);
+  const order = init.record === undefined && init.rerun === undefined
+    ? undefined
+    : await (await import("./order.ts")).makeOrder(init, {
+      tools: hostParts.tools,
+      channel,
+      redactor,
+      sha256: hash.digest,
+      controls: ownControls,
+    });
   channel.send({ type: "authority_check", ...attestation, ...order?.fields });
 
   const over = Promise.withResolvers<SessionEnd>();
@@ -171,7 +181,7 @@ async function serve(
     ...makeCallHost(run, channel, { hostParts, box: new PowerBox(run, parts), dryRun: init.dryRun }),
     ...order?.calls,
   };
-  const controls = order?.controls ?? controlsOf(init);
+  const controls = order?.controls ?? ownControls;
   const session = new Session({
     plan,
     host,
@@ -207,65 +217,6 @@ async function serve(
   if (init.session !== undefined && end.status === "ok") channel.hand("state", session.stateText);
   channel.control("end", end as unknown as JsonObject);
   Deno.exit(EXIT.ok);
-}
-
-/** What keeps the order of a run, and what it changes in the rest of the host. */
-interface Order {
-  readonly transcript: Transcript;
-  /** Further fields of `authority_check`. */
-  readonly fields: JsonObject;
-  readonly controls: JsonObject;
-  readonly calls: Pick<CallHost, "recorded" | "settled">;
-}
-
-/** Makes what records a run, or holds it to its recording; `undefined` for a plain run, which loads neither. */
-async function makeOrder(
-  hostParts: HostParts,
-  { init, channel, redactor, hash }: {
-    readonly init: Init;
-    readonly channel: RecordChannel;
-    readonly redactor: Redactor;
-    readonly hash: GrowingSha256;
-  },
-): Promise<Order | undefined> {
-  const { plan, rerun } = init;
-  const digests = { redactor, sha256: hash.digest };
-  if (rerun !== undefined) {
-    const { openRerun } = await import("./open_rerun.ts");
-    channel.control("recording", {});
-    return await openRerun(channel.readBytes(rerun.bytes), {
-      ...digests,
-      toolNames: Object.keys(plan.tools),
-      tools: hostParts.tools,
-      record: (body) => channel.send(body),
-    });
-  }
-  if (init.record !== true) return undefined;
-  const { Recorder } = await import("./recorder.ts");
-  const controls = controlsOf(init);
-  const recorder = new Recorder({
-    ...digests,
-    start: { context: plan.context, controls, redact: plan.redact, expect: expectations(plan) },
-    write: (line) => channel.recording(line),
-    now: Date.now,
-  });
-  return {
-    transcript: recorder,
-    fields: recorder.received,
-    controls,
-    calls: { settled: (callId, outcome) => recorder.settled(callId, outcome) },
-  };
-}
-
-/** What the plan expects of events, with the schemas themselves: the log has their digests alone. */
-function expectations({ expectEvents }: Plan): JsonObject {
-  return Object.fromEntries(
-    Object.entries(expectEvents).map(([kind, { min, max, schema }]): [string, JsonObject] => [kind, {
-      min,
-      ...(max === undefined ? {} : { max }),
-      ...(schema === undefined ? {} : { schema: schema.value }),
-    }]),
-  );
 }
 
 /** Says why the host cannot go on, as far as it still can, and ends it. */
@@ -353,6 +304,7 @@ function makeCallHost(
     },
     record: (body) => channel.send(body),
     recordAndWait: (body: RecordBody) => channel.sendAndWait(body),
+    ...(mayAsk(plan) ? { approve: (callId, question) => channel.ask(callId, { ...question }) } : {}),
     now: Date.now,
     deadlines: new Deadlines(Date.now),
     totals: { calls: 0, argBytes: 0, resultBytes: 0 },

@@ -7,7 +7,7 @@ import { auditValue } from "../audit/redact.ts";
 import type { RecordBody } from "../audit/record.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { AuditMode, Tool } from "../tool/define.ts";
-import type { Outcome } from "./call.ts";
+import type { Outcome } from "./ended.ts";
 
 /** A value over this size is digested in the log even where a tool says that it is kept. */
 export const MAX_SHOWN_BYTES = 65_536;

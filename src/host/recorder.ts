@@ -14,7 +14,7 @@ import {
 import { REDACTED } from "../audit/redact.ts";
 import { AuditError, BugError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import type { Outcome } from "./call.ts";
+import type { Outcome } from "./ended.ts";
 import type { Head } from "./frame.ts";
 import { type Answer, Outbox } from "./outbox.ts";
 import { answerOf, askedEntry, type DigestOptions, endEntry, type SessionEnd, type Transcript } from "./transcript.ts";

@@ -8,7 +8,7 @@ import type { AnswerEntry, AskedEntry, EndEntry, RecordingEntry, RecordingHeader
 import type { RecordBody } from "../audit/record.ts";
 import { BugError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import type { Outcome } from "./call.ts";
+import type { Outcome } from "./ended.ts";
 import type { Head } from "./frame.ts";
 import { type Answer, Outbox } from "./outbox.ts";
 import { answerOf, askedEntry, type DigestOptions, endEntry, type SessionEnd, type Transcript } from "./transcript.ts";
@@ -20,8 +20,8 @@ export const DIVERGED = "rerun_diverged";
 export const RECORDING_ENDED = "recording_ended";
 
 const NEWLINE = 10;
-/** A budget ends a run from the host's side, while the agent may go on asking: where it stands between other lines is chance. */
-const HOST_END = "budget_exceeded";
+/** These end a run from the host's side, while the agent may go on asking: where they stand between other lines is chance. */
+const HOST_ENDS: ReadonlySet<string> = new Set(["budget_exceeded", "approval_pending"]);
 
 /** What a rerun needs. */
 export interface RerunOptions extends DigestOptions {
@@ -89,9 +89,9 @@ export class Rerun implements Transcript {
       this.#finish({ status: "error", reason: RECORDING_ENDED });
       return false;
     }
-    if (expected.op === "end" && expected.reason === HOST_END) {
+    if (expected.op === "end" && HOST_ENDS.has(expected.reason)) {
       this.#at++;
-      this.#finish({ status: "error", reason: HOST_END });
+      this.#finish({ status: "error", reason: expected.reason });
       return false;
     }
     if (expected.op === "end" || expected.sha256 !== entry.sha256 || expected.id !== entry.id) {
@@ -162,8 +162,12 @@ export class Rerun implements Transcript {
     const last = this.#steps.at(-1);
     const same = (step: AskedEntry | EndEntry | undefined) => step?.op === "end" && step.sha256 === entry.sha256;
     this.#over = true;
-    if (same(expected) || (end.reason === HOST_END && same(last))) return end;
+    if (same(expected) || (HOST_ENDS.has(end.reason) && same(last))) return end;
     if (expected === undefined) return { status: "error", reason: RECORDING_ENDED };
+    // What the agent makes of a call that waits does not matter: the run stopped there.
+    if (expected.op === "end" && expected.reason === "approval_pending") {
+      return { status: "error", reason: expected.reason };
+    }
     const { status, reason, error } = end;
     this.#report(expected, { what: "end", value: { status, reason, ...(error === undefined ? {} : { error }) } });
     return { status: "error", reason: DIVERGED };

@@ -4,24 +4,22 @@
  * @module
  */
 import type { RecordBody } from "../audit/record.ts";
-import { DROPPED } from "../audit/redact.ts";
-import { isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
+import { isJsonObject, type JsonObject, utf8Length } from "../json.ts";
 import type { Isolate } from "../isolate/isolate.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Plan } from "../plan/plan.ts";
 import { AgentState } from "./agent_state.ts";
 import { AgentTimers } from "./agent_timers.ts";
-import { call, type CallHost, type Outcome } from "./call.ts";
+import { call, type CallHost } from "./call.ts";
+import type { Outcome } from "./ended.ts";
 import type { EventCheck } from "./event_check.ts";
 import { ExpectedEvents } from "./expected_events.ts";
 import { type Answer, answerLine } from "./outbox.ts";
+import { snapshotOf, useState } from "./state_use.ts";
 import { answerOf, type SessionEnd, type Transcript } from "./transcript.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
-const MAX_KEY = 1024;
-/** Bytes of a state that the log still shows. */
-const MAX_SNAPSHOT_BYTES = 1_048_576;
 
 /** What a session needs. */
 export interface SessionOptions {
@@ -59,6 +57,8 @@ export class Session {
   #noteBytes = 0;
   #operations = 0;
   #closed = false;
+  /** A call waits for an approval that nobody gives now: what runs ends, nothing else begins. */
+  #pending = false;
   #over = false;
   readonly #expected: ExpectedEvents;
 
@@ -70,7 +70,7 @@ export class Session {
       record: options.record,
     });
     this.#state = new AgentState(options.plan.budgets.stateBytes, options.state);
-    if (this.#state.bytes > 0) this.#snapshot("start");
+    if (this.#state.bytes > 0) options.record(snapshotOf(this.#state, "start"));
     options.transcript?.attach({
       send: (line) => this.#isolate?.send(line),
       end: (end) => this.#over || this.#close(end),
@@ -128,7 +128,7 @@ export class Session {
 
   #handle(head: Head, body: string | undefined): boolean {
     const { operations } = this.#options.plan.budgets;
-    if ((this.#closed || !COUNTED_ELSEWHERE.has(head.op)) && ++this.#operations > operations) {
+    if ((this.#closed || this.#pending || !COUNTED_ELSEWHERE.has(head.op)) && ++this.#operations > operations) {
       return this.#overRun("operations", operations, this.#operations);
     }
     switch (head.op) {
@@ -182,14 +182,20 @@ export class Session {
       this.#answer(id, { outcome: "denied", code: "closed", message: "agent compartment closed: callTool" });
       return true;
     }
-    const bytes = body === undefined ? 0 : utf8Length(body);
     this.#options.transcript?.began(callId, id);
+    if (this.#pending) {
+      this.#refusePending(id, callId, tool);
+      return true;
+    }
+    const bytes = body === undefined ? 0 : utf8Length(body);
     const run = async () => {
+      if (this.#pending) return this.#refusePending(id, callId, tool);
       this.#running++;
       try {
         const started = performance.now();
         const outcome = await call(this.#options.host, callId, { name: tool, args, bytes });
         if (this.#over) return;
+        if (outcome.kind === "denied" && outcome.code === "approval_pending") this.#pending = true;
         if (this.#options.plan.isolation === "worker") this.#workerRecord(callId, tool, outcome, bytes, started);
         this.#reply(id, outcome);
         // Its slot is free once the answer is on its way: what waits to be read by a slow agent is bounded by the slots.
@@ -202,7 +208,9 @@ export class Session {
         this.#fault(error);
       } finally {
         this.#running--;
-        this.#waiting.shift()?.();
+        if (this.#pending) { for (const next of this.#waiting.splice(0)) next(); }
+        else this.#waiting.shift()?.();
+        if (this.#pending && this.#running === 0) this.#finish({ status: "error", reason: "approval_pending" });
       }
     };
     const { budgets } = this.#options.plan;
@@ -230,6 +238,17 @@ export class Session {
     const answer = { id: head.id, failed: false, text: "null" };
     if (transcript.isRerun) transcript.answer(answer);
     return transcript.isRerun || this.#timers.start(head.id, head.ms, () => this.#over || transcript.answer(answer));
+  }
+
+  /** A call behind the one at which the run stops: it gets its outcome, and nobody looks at it. */
+  #refusePending(id: number, callId: string, tool: string): void {
+    if (this.#over) return;
+    const code = "approval_pending";
+    const outcome: Outcome = { kind: "denied", code, message: `agent tool denied: ${tool}` };
+    const fields = this.#options.transcript?.settled(callId, outcome);
+    const body: RecordBody = { type: "tool_denial", call_id: callId, tool, policy: "denied", reason: code, rule: null };
+    this.#options.record({ ...body, ...fields });
+    this.#reply(id, outcome);
   }
 
   #workerRecord(callId: string, tool: string, outcome: Outcome, argBytes: number, started: number): void {
@@ -284,52 +303,17 @@ export class Session {
   }
 
   #stateOp(head: Head, body: string | undefined): boolean {
-    const { id, key } = head;
+    const { id } = head;
     if (!isId(id)) return false;
     if (this.#closed) {
       this.#answer(id, { outcome: "denied", code: "closed", message: "agent compartment closed: state" });
       return this.#refuseClosed("state");
     }
-    if (head.do === "list") {
-      const keys = this.#state.keys();
-      this.#options.record({ type: "state_list", count: keys.length });
-      this.#send(id, JSON.stringify(keys));
-      return true;
-    }
-    if (head.do === "reset") {
-      const before = this.#state.bytes;
-      this.#state.reset();
-      this.#options.record({ type: "state_reset", previous_state_bytes: before, state_bytes: 0 });
-      this.#send(id, "null");
-      return true;
-    }
-    if (typeof key !== "string" || key.length > MAX_KEY || !key.isWellFormed()) return false;
-    if (head.do === "get") {
-      this.#options.record({ type: "state_get", key });
-      this.#send(id, this.#state.get(key));
-      return true;
-    }
-    if (head.do === "delete") {
-      const existed = this.#state.delete(key);
-      this.#options.record({ type: "state_delete", key, existed });
-      this.#send(id, JSON.stringify(existed));
-      return true;
-    }
-    return head.do === "set" && body !== undefined && this.#stateSet(id, key, body);
-  }
-
-  #stateSet(id: number, key: string, body: string): boolean {
-    if (!copyIn(body).ok) return false;
-    const { stateBytes } = this.#options.plan.budgets;
-    const attempted = this.#state.set(key, body);
-    if (attempted !== undefined) {
-      this.#options.record({ type: "budget_exceeded", budget: "state_bytes", limit: stateBytes, attempted });
-      const message = `Cannot set state: ${attempted} is over the budget state_bytes of ${stateBytes}`;
-      this.#answer(id, { outcome: "budget", code: "state_bytes", message });
-      return true;
-    }
-    this.#options.record({ type: "state_set", key, state_bytes: this.#state.bytes });
-    this.#send(id, "null");
+    const use = useState(this.#state, head, body);
+    if (use === undefined) return false;
+    this.#options.record(use.record);
+    if (typeof use.answer === "string") this.#send(id, use.answer);
+    else this.#answer(id, use.answer);
     return true;
   }
 
@@ -384,28 +368,29 @@ export class Session {
 
   #finish(end: SessionEnd): void {
     if (this.#over) return;
-    const isShort = end.status === "ok" && !this.#expected.end();
-    const last: SessionEnd = isShort ? { status: "error", reason: "expected_event_missing" } : end;
+    // What the agent makes of a call that waits does not matter: the run stopped there.
+    const isStopped = this.#pending && AGENTS_OWN.has(end.reason);
+    const isShort = !isStopped && end.status === "ok" && !this.#expected.end();
+    const reason = isStopped ? "approval_pending" : isShort ? "expected_event_missing" : undefined;
+    const last: SessionEnd = reason === undefined ? end : { status: "error", reason };
     this.#close(this.#options.transcript?.ended(last) ?? last);
   }
 
   #close(end: SessionEnd): void {
     this.#over = true;
     this.#timers.clear();
-    if (this.#options.keepsState === true || this.#state.bytes > 0) this.#snapshot("end");
+    if (this.#options.keepsState === true || this.#state.bytes > 0) {
+      this.#options.record(snapshotOf(this.#state, "end"));
+    }
     this.#options.end(end);
-  }
-
-  /** Records the state as it is. What a field or a text in it keeps secret is redacted on the way into the log. */
-  #snapshot(phase: "start" | "end"): void {
-    const { bytes, text } = this.#state;
-    const state = bytes <= MAX_SNAPSHOT_BYTES ? JSON.parse(text) as Json : DROPPED;
-    this.#options.record({ type: "state_snapshot", phase, state, state_bytes: bytes });
   }
 }
 
 /** Operations of an open agent that leave no record, or that have a budget of their own. */
 const COUNTED_ELSEWHERE: ReadonlySet<unknown> = new Set(["ack", "call", "emit", "note", "end", "timer", "untimer"]);
+
+/** Reasons of an end that the agent itself brought about. */
+const AGENTS_OWN: ReadonlySet<string> = new Set(["done", "agent_error", "agent_stalled", "agent_gone"]);
 
 /** Budgets that end the run, not only the call. */
 function isRunBudget(code: string): boolean {

@@ -9,7 +9,7 @@ import type { Redactor } from "../audit/redact.ts";
 import type { Sha256 } from "../audit/sha256.ts";
 import { canonical, type Json, type JsonObject } from "../json.ts";
 import { copyIn } from "../membrane/copy.ts";
-import type { Outcome } from "./call.ts";
+import type { Outcome } from "./ended.ts";
 import { type Head, isId } from "./frame.ts";
 import type { Answer } from "./outbox.ts";
 

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { ApprovalOptions } from "./approver.ts";
 import { dropGroundwork, execute, startGroundwork } from "./execute.ts";
 import { prepareRun } from "./prepare.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
@@ -43,7 +44,7 @@ export interface CallReport {
 }
 
 /** Options of {@linkcode callTool}. */
-export interface CallOptions {
+export interface CallOptions extends ApprovalOptions {
   /** Only decides: the result says what would be allowed, by which rules, and nothing is done. */
   readonly dryRun?: boolean;
   /** Folder for the run's own folder; the default is `.twokey/runs` in the project. */
@@ -84,12 +85,23 @@ export async function callTool(
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
     start: { command: "call" },
     dryRun: options.dryRun ?? false,
+    approvals: options,
     onRecord: () => {},
     onStderr: (source, line) => options.onStderr?.(source, line),
   });
   if (end.value !== undefined) {
     const { outcome, ...rest } = JSON.parse(end.value) as Omit<CallResult, "tool" | "run_id">;
     return { result: { outcome, tool, ...rest, run_id: runId }, reason: end.reason };
+  }
+  if (end.reason === "approval_pending") {
+    const pending = {
+      outcome: "denied",
+      tool,
+      code: end.reason,
+      message: `agent tool denied: ${tool}`,
+      run_id: runId,
+    } as const;
+    return { result: pending, reason: end.reason };
   }
   const message = end.control?.message ?? `Cannot finish "${tool}": the run ended (${end.reason})`;
   const late = end.reason === "tool_unresponsive" || end.reason === "wall_exceeded";

@@ -12,9 +12,11 @@ import { digest, type Json, type JsonObject, sha256, utf8Length } from "../json.
 import { hostFlags } from "../plan/flags.ts";
 import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
+import type { ApprovalOptions } from "./approver.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
 import { assertPlatform, launch } from "./launch.ts";
 import type { RunEnd } from "./launch_options.ts";
+import { openApprovals } from "./open_approvals.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
 import { startedBy } from "../plan/program_setup.ts";
 import { findPrebuilt } from "./prebuilt.ts";
@@ -72,6 +74,8 @@ export interface ExecuteOptions extends RunInputs {
   readonly record?: boolean;
   /** Answers from a verified recording, on the clock and seed of its run. The plan must grant nothing. */
   readonly rerun?: { readonly recording: Uint8Array; readonly clock: number; readonly seed: string };
+  /** Who approves calls that ask. */
+  readonly approvals?: ApprovalOptions;
   /** Whether the run refuses whatever its lock does not say: programs must be confined then. */
   readonly locked?: boolean;
   /** Whether the policy's session is loaded and saved; it is not where something else than its agent runs. */
@@ -178,6 +182,7 @@ async function executeWith(
     }),
     cacheKey(places.state),
   ]);
+  const approvals = await openApprovals(prepared, options);
   const start = await startRecord(prepared, {
     clock,
     seed,
@@ -191,6 +196,7 @@ async function executeWith(
         max_state_bytes: plan.budgets.stateBytes,
         close_revocation: "enforced",
       },
+      ...approvals?.start,
       ...options.start,
       ...(options.dryRun === true ? { dry_run: true } : {}),
       ...(options.record === true
@@ -224,6 +230,7 @@ async function executeWith(
     programs: starts === undefined
       ? undefined
       : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
+    approvals: approvals?.parts,
     dryRun: options.dryRun ?? false,
     recordingPath: options.record === true ? `${auditDir}/${RECORDING_FILE}` : undefined,
     rerun: options.rerun?.recording,

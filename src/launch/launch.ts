@@ -8,16 +8,19 @@ import type { RecordBody } from "../audit/record.ts";
 import { GrowingSha256 } from "../audit/sha256.ts";
 import { AuditWriter, checkBody } from "../audit/writer.ts";
 import { concatBytes } from "../bytes.ts";
-import { AuditError, ControlError } from "../errors.ts";
+import { AuditError, ControlError, type TwokeyError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { after } from "./after.ts";
+import { Approvals } from "./approvals.ts";
 import { ArtifactLedger } from "./artifact_ledger.ts";
 import { type LauncherEnds, openLauncherEnds } from "./channels.ts";
 import { ChildGroups } from "./child_groups.ts";
 import { readChildren } from "./process_facts.ts";
 import { GATHER_MS, Pace } from "./pace.ts";
 import { RecordingWriter } from "./recording_writer.ts";
-import { agentDeath, endProcess, isOutOfMemory } from "./death.ts";
+import { agentDeath, endProcess } from "./death.ts";
+import { hostArgs, initText } from "./host_start.ts";
+import { type Ending, endingOf, type HostWords } from "./last_words.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { spawnAgent, spawnHost } from "./spawn.ts";
@@ -45,15 +48,6 @@ export async function launch(options: LaunchOptions): Promise<RunEnd> {
   }
 }
 
-/** What the host said beside its records. */
-interface HostWords {
-  end?: { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string };
-  fault?: { code: string; message: string };
-  ready?: JsonObject;
-  /** JSON text of the state that a session keeps. */
-  state?: string;
-}
-
 class Run {
   readonly #options: LaunchOptions;
   readonly #ends: LauncherEnds;
@@ -64,6 +58,7 @@ class Run {
   readonly #words: HostWords = {};
   readonly #groups: ChildGroups;
   readonly #artifacts: ArtifactLedger;
+  readonly #approvals: Approvals | undefined;
   #audit: AuditWriter | undefined;
   #recording: RecordingWriter | undefined;
   #leave: (() => void) | undefined;
@@ -94,6 +89,7 @@ class Run {
       scrub: () => options.redactor.stream(),
       flood: () => this.#supervisor.end("stderr_exceeded"),
     });
+    this.#approvals = this.#makeApprovals();
   }
 
   async go(): Promise<RunEnd> {
@@ -103,7 +99,8 @@ class Run {
     try {
       this.#openAudit();
       this.#options.programs?.attach((body) => this.#record(body));
-      this.#sendInit();
+      // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
+      this.#answer(`${initText(this.#options)}\n`);
     } catch (error) {
       this.#kill();
       await Promise.all([this.#host.status, this.#agent?.status]);
@@ -120,6 +117,7 @@ class Run {
     this.#ends.closeRecords();
     await reading;
     this.#groups.end();
+    await this.#approvals?.close();
     const agentStatus = await this.#agentStatus();
     await Promise.all(relays);
     this.#supervisor.stop();
@@ -144,31 +142,6 @@ class Run {
     const loaded = session === undefined ? [] : [JSON.stringify(session.loaded)];
     this.#audit.append([JSON.stringify({ type: "run_start", ...start }), ...loaded]);
     this.#audit.sync();
-  }
-
-  #sendInit(): void {
-    const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels, programs, rerun } =
-      this.#options;
-    const { state = {}, session } = this.#options;
-    const init = {
-      plan,
-      places,
-      fixtures,
-      cacheKey,
-      caPem: caPem ?? null,
-      code,
-      clock,
-      seed,
-      dryRun,
-      canary: channels.canary,
-      state,
-      ...(session === undefined ? {} : { session: { turnId: session.turnId } }),
-      ...(programs === undefined ? {} : { programs: programs.setup }),
-      ...(this.#recording === undefined ? {} : { record: true }),
-      ...(rerun === undefined ? {} : { rerun: { bytes: rerun.length } }),
-    };
-    // In the background: a plan with fixtures is larger than a pipe, and the host may not read yet.
-    this.#answer(`${JSON.stringify(init)}\n`);
   }
 
   async #answer(answer: string | Uint8Array): Promise<void> {
@@ -234,6 +207,7 @@ class Run {
       bodies.push(body);
       this.#supervisor.saw(body);
       this.#artifacts.saw(body);
+      this.#approvals?.saw(body);
       if (waits) waiting++;
     }
     this.#append(texts);
@@ -265,12 +239,40 @@ class Run {
     } else if (word === "end") {
       this.#words.end = body as unknown as NonNullable<HostWords["end"]>;
       this.#leave = after(LEAVE_MS, () => this.#kill());
-    } else if (word === "child") this.#groups.started(Number(body.pid));
+    } else if (word === "ask") this.#ask(body);
+    else if (word === "child") this.#groups.started(Number(body.pid));
     else if (word === "stop") this.#groups.stop(Number(body.pid));
     else if (word === "recording") this.#answer(this.#options.rerun ?? new Uint8Array());
     else if (word === "gone") this.#groups.gone(Number(body.pid));
     else if (word === "fault") this.#words.fault = body as unknown as NonNullable<HostWords["fault"]>;
     else throw new AuditError("audit_control", "Cannot take a line of the host: its word is not known");
+  }
+
+  #makeApprovals(): Approvals | undefined {
+    const { approvals, plan, runId, redactor, onRecord } = this.#options;
+    if (approvals === undefined) return undefined;
+    return new Approvals({ ...approvals, plan, runId, redactor, now: Date.now }, {
+      record: (body) => {
+        this.#record(body);
+        this.#audit?.sync();
+        onRecord(body);
+      },
+      answer: (line) => void this.#answer(`${line}\n`),
+      waiting: (on) => this.#supervisor.waiting(on),
+      fail: (error) => this.#failApprovals(error),
+    });
+  }
+
+  #ask(body: JsonObject): void {
+    if (this.#approvals === undefined) {
+      throw new AuditError("audit_approval", "Cannot take a line of the host: nothing in this run asks for approvals");
+    }
+    this.#approvals.ask(body);
+  }
+
+  #failApprovals(error: TwokeyError): void {
+    this.#words.fault ??= { code: error.code, message: error.message };
+    this.#supervisor.end(error instanceof ControlError ? error.code : "approval_log_failed");
   }
 
   /** Writes a record of the launcher's own while the run goes on. */
@@ -318,7 +320,14 @@ class Run {
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;
     if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
-    const judged = this.#judge(hostStatus, agentStatus);
+    const judged = endingOf({
+      words: this.#words,
+      ended: this.#supervisor.reason,
+      isolation: plan.isolation,
+      host: hostStatus,
+      agent: agentStatus,
+      isPending: this.#approvals?.isPending === true,
+    });
     const unsaved = await this.#saveSession(judged.reason);
     const { status, reason, error, value } = unsaved ?? judged;
     const { inFlight } = this.#supervisor;
@@ -353,9 +362,7 @@ class Run {
   }
 
   /** Keeps the state of a run that ended well. Everything that could change it has settled: the host is gone. */
-  async #saveSession(
-    reason: string,
-  ): Promise<{ status: "error"; reason: string; error?: never; value?: never } | undefined> {
+  async #saveSession(reason: string): Promise<Ending | undefined> {
     const { session, runId } = this.#options;
     const failed = await session?.save(this.#words.state, {
       runId,
@@ -368,31 +375,6 @@ class Run {
     });
     return failed === undefined ? undefined : { status: "error", reason: failed };
   }
-
-  #judge(
-    host: Deno.CommandStatus,
-    agent: Deno.CommandStatus | undefined,
-  ): { status: "ok" | "error"; reason: string; error?: JsonObject; value?: string } {
-    const failed = (reason: string) => ({ status: "error" as const, reason });
-    const { end, fault } = this.#words;
-    if (this.#supervisor.reason !== undefined) return failed(this.#supervisor.reason);
-    if (fault !== undefined) return failed(fault.code);
-    if (end === undefined) return failed(isOutOfMemory(host) ? this.#memoryReason() : "host_crash");
-    if (end.reason === "agent_gone" && agent !== undefined) return failed(agentDeath(agent));
-    return end;
-  }
-
-  /** A host out of memory is the agent's doing only where the agent shares its heap. */
-  #memoryReason(): string {
-    return this.#options.plan.isolation === "process" ? "host_memory_exceeded" : "memory_exceeded";
-  }
-}
-
-function hostArgs({ channels, programs }: LaunchOptions): readonly string[] {
-  const { records, answers, agentToHost, hostToAgent } = channels;
-  // in a pid namespace of its own the host has no parent that it could see
-  const parent = (programs?.prefix ?? []).length > 0 ? 0 : Deno.pid;
-  return [records, answers, agentToHost, hostToAgent, String(parent)];
 }
 
 function rest(ms: number): Promise<void> {

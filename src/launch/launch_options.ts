@@ -10,6 +10,7 @@ import type { Places, Plan } from "../plan/plan.ts";
 import type { ProgramSetup } from "../plan/program_setup.ts";
 import type { ChannelPaths } from "./channels.ts";
 import type { RunSession } from "./run_session.ts";
+import type { ApprovalsOptions } from "./approvals.ts";
 import type { BaseSystem } from "./spawn.ts";
 
 /** What a run needs. */
@@ -51,6 +52,8 @@ export interface LaunchOptions {
   readonly state?: JsonObject;
   /** What keeps the state between runs; absent where it ends with the run. */
   readonly session?: RunSession | undefined;
+  /** How calls that ask are approved; absent where none can ask. */
+  readonly approvals?: Omit<ApprovalsOptions, "plan" | "runId" | "redactor" | "now"> | undefined;
   /** Decides on every call and lets no tool act. */
   readonly dryRun?: boolean;
   /** Path of the recording to make; absent: none is made. */

@@ -3,12 +3,10 @@
  *
  * @module
  */
-import { isInside } from "../authority/path.ts";
 import { RUN_ID_REGEXP } from "../audit/writer.ts";
 import { AuditError, CreateError, UsageError } from "../errors.ts";
-import { isPlace } from "../plan/key1.ts";
-import { absolute } from "../plan/plan.ts";
 import type { CompiledPolicy } from "./prepare.ts";
+import { assertOutOfReach } from "./out_of_reach.ts";
 import { makeDir, makePrivateDir } from "./state_dir.ts";
 
 /** How the folder of a run is made. */
@@ -83,19 +81,6 @@ async function assertFree(dir: string, { runId, named }: { runId: string; named:
     throw new AuditError("runs_dir_unusable", "Cannot keep the log: its folder cannot be looked at", { cause: error });
   }
   throw new CreateError("run_id_taken", `Cannot start the run "${runId}": there is one of that id already`);
-}
-
-/** A log below a root of the plan could be read by a later agent, and a made-up run could be written beside it. */
-function assertOutOfReach(dir: string, { plan, places }: Pick<CompiledPolicy, "plan" | "places">): void {
-  const kept = plan.fs.secret.filter(isPlace).map((place) => absolute(place, places));
-  for (const [what, roots] of [["write", plan.fs.write], ["read", plan.fs.read]] as const) {
-    const root = roots.find((root) => isInside(absolute(root.root, places), dir));
-    if (root === undefined || (what === "read" && kept.some((place) => isInside(place, dir)))) continue;
-    throw new UsageError(
-      "usage_runs_dir",
-      `Cannot keep the log below the ${what} root "${root.label}": agents have access there; name a folder outside of it`,
-    );
-  }
 }
 
 /** Makes the folder that the caller named for logs, and gives its real path. */

@@ -8,6 +8,7 @@ import { DataError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 import { assertLocked } from "../policy/lock.ts";
+import type { ApprovalOptions } from "./approver.ts";
 import { dropGroundwork, execute, type Executed, type RunInputs, startGroundwork } from "./execute.ts";
 import { type PreparedRun, prepareRun } from "./prepare.ts";
 import { assertRunId } from "./run_dir.ts";
@@ -24,7 +25,7 @@ export interface NamedRun {
 }
 
 /** Options of {@linkcode runPolicy}. */
-export interface RunPolicyOptions {
+export interface RunPolicyOptions extends ApprovalOptions {
   /** Folder for the run's own folder; the default is `.twokey/runs` in the project. */
   readonly runsDir?: string;
   /** Judges a denial that the policy does not expect as a failure (exit 77); always so when locked. */
@@ -93,6 +94,7 @@ export async function runPolicy(
     start: { ...start, command: "run", locked },
     locked,
     record: options.record ?? false,
+    approvals: options,
     onRecord: (body) => {
       tally.saw(body);
       options.onRecord?.(body);

@@ -59,9 +59,18 @@ export function isOwnAndClosed({ uid, mode }: Deno.FileInfo): boolean {
 }
 
 /** The key that authenticates cache envelopes: 64 hexadecimal digits, made on first use, readable by the user alone. */
-export async function cacheKey(state: string): Promise<string> {
-  const path = `${state}/cache.key`;
-  const known = await readKey(path);
+export function cacheKey(state: string): Promise<string> {
+  return keyIn(state, "cache");
+}
+
+/** The key that authenticates the approval log; as {@linkcode cacheKey}, but no process other than a launcher gets it. */
+export function approvalKey(state: string): Promise<string> {
+  return keyIn(state, "approvals");
+}
+
+async function keyIn(state: string, name: "cache" | "approvals"): Promise<string> {
+  const path = `${state}/${name}.key`;
+  const known = await readKey(path, name);
   if (known !== undefined) return known;
   // A link appears with its content: whoever starts at the same time never reads half a key, and both use the same one.
   const draft = `${path}.${crypto.randomUUID()}`;
@@ -69,21 +78,21 @@ export async function cacheKey(state: string): Promise<string> {
     await Deno.writeFile(draft, crypto.getRandomValues(new Uint8Array(KEY_BYTES)), { createNew: true, mode: 0o600 });
     await Deno.link(draft, path);
   } catch (cause) {
-    if (!(cause instanceof Deno.errors.AlreadyExists)) throw wrong("the cache key cannot be written", cause);
+    if (!(cause instanceof Deno.errors.AlreadyExists)) throw wrong(`the key of the ${name} cannot be written`, cause);
   } finally {
     await Deno.remove(draft).catch(() => {});
   }
-  const made = await readKey(path);
-  if (made === undefined) throw wrong("the cache key went away");
+  const made = await readKey(path, name);
+  if (made === undefined) throw wrong(`the key of the ${name} went away`);
   return made;
 }
 
 /** `undefined` where there is none. @throws {AuditError} If there is something else in its place. */
-async function readKey(path: string): Promise<string | undefined> {
+async function readKey(path: string, name: string): Promise<string | undefined> {
   const info = await lstatOrUndefined(path);
   if (info === undefined) return undefined;
   const bytes = info.isFile && info.size === KEY_BYTES ? await Deno.readFile(path) : new Uint8Array();
-  if (bytes.length !== KEY_BYTES) throw wrong("the cache key is not one; remove it");
+  if (bytes.length !== KEY_BYTES) throw wrong(`the key of the ${name} is not one; remove it`);
   return bytes.toHex();
 }
 

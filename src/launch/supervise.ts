@@ -37,6 +37,9 @@ export class Supervisor {
   #looking = false;
   #reason: string | undefined;
   #hostReady = false;
+  #pauses = 0;
+  #pausedAtMs = 0;
+  #pausedMs = 0;
 
   constructor(run: Supervised) {
     this.#run = run;
@@ -70,6 +73,16 @@ export class Supervisor {
     } else if (OUTCOME_RECORD_TYPES.has(type)) this.#inFlight.delete(id);
   }
 
+  /**
+   * A question to a person begins or ends. As long as any is open the run's wall clock stands still: a person's time is
+   * not the agent's. Processor time, memory and the deadlines of running calls are held to as ever.
+   */
+  waiting(on: boolean): void {
+    const now = performance.now();
+    if (on && this.#pauses++ === 0) this.#pausedAtMs = now;
+    else if (!on && --this.#pauses === 0) this.#pausedMs += now - this.#pausedAtMs;
+  }
+
   /** Ends the run, for the first reason that comes. */
   end(reason: string): void {
     if (this.#reason !== undefined) return;
@@ -96,7 +109,8 @@ export class Supervisor {
     const { budgets, agentPid } = this.#run;
     const now = performance.now();
     const age = now - this.#startedMs;
-    if (age > budgets.wallMs) return this.end("wall_exceeded");
+    const waited = this.#pausedMs + (this.#pauses > 0 ? now - this.#pausedAtMs : 0);
+    if (age - waited > budgets.wallMs) return this.end("wall_exceeded");
     if (!this.#hostReady && age > START_MS) return this.end("host_not_ready");
     for (const { lateMs } of this.#inFlight.values()) {
       if (now > lateMs) return this.end("tool_unresponsive");

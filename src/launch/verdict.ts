@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from "../errors.ts";
 import type { ExpectedDenial } from "../plan/plan.ts";
 
 /** Reasons of a run that ended because the agent itself failed. Every other reason but `done` ended it from outside. */
-const AGENT_FAILED = new Set([
+export const AGENT_FAILED: ReadonlySet<string> = new Set([
   "agent_error",
   "agent_stalled",
   "agent_crash",
@@ -80,7 +80,10 @@ export function judge(input: VerdictInput): Verdict {
   const notes = { unexpected, missing, didNothing };
   const { reason } = input;
   if (CONTROL_REGEXP.test(reason)) return { exit: EXIT.unavailable, ...notes };
-  if (/^(?:audit|session)_/.test(reason)) return { exit: EXIT.cannotWrite, ...notes };
+  if (/^(?:audit|session)_/.test(reason) || reason === "approval_log_failed") {
+    return { exit: EXIT.cannotWrite, ...notes };
+  }
+  if (reason === "approval_pending") return { exit: EXIT.approvalPending, ...notes };
   if (reason !== "done" && !AGENT_FAILED.has(reason)) return { exit: EXIT.ended, ...notes };
   if (reason !== "done" || missing.length > 0) return { exit: EXIT.agentFailed, ...notes };
   if (didNothing && input.failOnNothing) return { exit: EXIT.agentFailed, ...notes };

@@ -6,6 +6,7 @@
  */
 import { admitsRepository } from "../authority/repository.ts";
 import { canonical } from "../json.ts";
+import { approvalTerms, mayAsk } from "./approval_terms.ts";
 import { BUDGETS } from "./budgets.ts";
 import type { Change } from "./change.ts";
 import { comparePaths, reachesOutside } from "./compare_paths.ts";
@@ -44,6 +45,7 @@ export function comparePlans(base: Plan, head: Plan): readonly Change[] {
     ...comparePackages(base, head),
     ...compareModel(base, head),
     ...compareGate(base, head),
+    ...compareApprovals(base, head),
     ...compareBudgets(base.budgets, head.budgets),
     ...compareIsolation(base.isolation, head.isolation),
     ...compareRedaction(base, head),
@@ -226,6 +228,33 @@ function compareGate(base: Plan, head: Plan): Change[] {
       .map((rule) => change("gained", `what the rule "${sentence(rule)}" took away`, "/gate")),
     ...rulesOf(head).filter((rule) => !base.gate.some((other) => isWithin(rule, other)))
       .map((rule) => change("narrowed", `by the rule "${sentence(rule)}"`, rule.rule)),
+  ];
+}
+
+/** A call that no longer asks is a gain, where the base let it run at all; so is an approval that holds longer. */
+function compareApprovals(base: Plan, head: Plan): Change[] {
+  const [was, is] = [approvalTerms(base), approvalTerms(head)];
+  const beyond = (these: typeof was, those: typeof was) =>
+    these.require.filter(({ tool }) => !those.require.some((other) => other.tool === tool));
+  const change = (kind: Change["kind"], text: string, rule: string): Change => ({
+    kind,
+    subject: "approval",
+    text,
+    rule,
+  });
+  const changes = [
+    ...beyond(was, is).filter(({ tool }) => own(head.tools, tool) !== undefined)
+      .map(({ tool }) => change("gained", `calls of ${tool} without an approval`, "/approvals/require")),
+    ...beyond(is, was).filter(({ tool }) => own(base.tools, tool) !== undefined)
+      .map(({ tool, rule }) => change("narrowed", `every call of ${tool} asks`, rule)),
+  ];
+  if (!mayAsk(base) || !mayAsk(head)) return changes;
+  const number = (text: string, key: "maxAgeMs" | "waitMs") =>
+    compareNumber({ subject: "approval", text, rule: `/approvals/${key}` }, was[key], is[key]);
+  return [
+    ...changes,
+    ...number("ms that an unused approval holds", "maxAgeMs"),
+    ...number("ms that a question waits", "waitMs"),
   ];
 }
 

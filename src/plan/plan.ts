@@ -7,6 +7,7 @@
 import type { JsonObject } from "../json.ts";
 import type { RequirementKind } from "../authority/requirement.ts";
 import type { CredentialSpec, Endpoint } from "../tool/define.ts";
+import type { ApprovalTerms } from "./approval_terms.ts";
 import type { ModelPlan } from "./model_plan.ts";
 import type { ProcessPlan } from "./process_plan.ts";
 
@@ -75,7 +76,7 @@ export interface PlannedTool {
 
 /** A narrowing rule of the policy's `gate` block. */
 export interface GateRule {
-  /** `ask` needs an approver; without one it is a denial. */
+  /** `ask` needs an approval of the very call; without one the run stops there. */
   readonly effect: "deny" | "ask";
   /** Kind of requirement that the rule speaks of. */
   readonly kind: RequirementKind;
@@ -257,6 +258,8 @@ export interface Plan {
   readonly model?: ModelPlan;
   /** Rules that narrow the grants, in the order of the policy. */
   readonly gate: readonly GateRule[];
+  /** How calls are approved; absent: as by default, and only rules ask. */
+  readonly approvals?: ApprovalTerms;
   /** Every limit of the run. */
   readonly budgets: Budgets;
   /** Names of environment variables that the host may read. */

@@ -10,6 +10,7 @@ import type { ToolManifests } from "../tool/manifest.ts";
 import { defaultBudgets } from "../plan/budgets.ts";
 import { Check, quote } from "./check.ts";
 import { planFiles, planUnsafe } from "./check_paths.ts";
+import { planApprovals } from "./check_approvals.ts";
 import { planExpectedDenials, planGate } from "./check_rules.ts";
 import { planExpectedEvents, planSession, schemaFiles } from "./check_controls.ts";
 import { planCredentials, planGitHub } from "./check_credentials.ts";
@@ -66,6 +67,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
   const session = planSession(check, budgets);
   const fs = planFiles(check, [...kept, ...session.kept], { work: programs.folders, secret: session.kept });
   const gate = planGate(check);
+  const approvals = planApprovals(check);
   const github = planGitHub(check);
   const model = planModel(check);
   const credentials = planCredentials(check);
@@ -92,6 +94,7 @@ export function compile({ loaded, manifests, facts, modules }: CompileInput): Pl
     credentials,
     ...(model === undefined ? {} : { model }),
     gate,
+    ...(approvals === undefined ? {} : { approvals }),
     budgets,
     env: [...new Set(env.filter((name) => name !== undefined))].toSorted(),
     redact: [...new Set(policy.redact ?? [])],

@@ -12,10 +12,11 @@ import { BUDGETS } from "../plan/budgets.ts";
 import { dotted, findProject, type LoadedPolicy } from "./load.ts";
 import { COMMAND_LINE, type FlaggedPolicy, Merge } from "./merge.ts";
 import { realOf } from "./real_path.ts";
+import { addApprovals, type ApprovalFlags } from "./approval_flags.ts";
 import { addModel, type ModelFlags } from "./model_flags.ts";
 
 /** The flags that say what a policy says; a flag that may be repeated is a list in the order given. */
-export interface PolicyFlags extends ModelFlags {
+export interface PolicyFlags extends ModelFlags, ApprovalFlags {
   /** `--agent`: path of the agent's entry module. */
   readonly agent?: string;
   /** `--tool`: names of granted tools. */
@@ -120,6 +121,7 @@ export async function withFlags(
   addCredentials(merge, flags);
   addModel(merge, flags);
   addProcess(merge, flags);
+  addApprovals(merge, flags);
   merge.raise("/network/retry/attempts", "--named-network-retry-attempts", {
     value: flags.namedNetworkRetryAttempts,
     before: policy.network?.retry?.attempts ?? 0,

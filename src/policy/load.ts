@@ -11,7 +11,7 @@ import { isInside, nameOf, parentOf, resolvePath } from "../authority/path.ts";
 import { realOf } from "./real_path.ts";
 import { type Jsonc, readJsonc } from "./jsonc.ts";
 import { type PolicyIssue, refuse } from "./policy_error.ts";
-import { knownKeys, type Policy, policySchema, RESERVED_BLOCKS } from "./schema.ts";
+import { knownKeys, type Policy, policySchema } from "./schema.ts";
 
 /** Largest policy file, in bytes: some hundred times a long one. */
 const MAX_BYTES = 1024 * 1024;
@@ -143,10 +143,6 @@ function toIssue(issue: v.BaseIssue<unknown>, source: ShapeSource): PolicyIssue 
   const last = path.at(-1);
   if (issue.type === "strict_object" && issue.expected === "never") {
     const position = source.keyPositionOf(pointer);
-    if (path.length === 1 && RESERVED_BLOCKS.includes(String(last))) {
-      const message = `Cannot use ${name}: nothing in this version enforces it`;
-      return { code: "policy_reserved_key", message, position, fix: "Remove the block" };
-    }
     const known = knownKeys(path.slice(0, -1)) ?? [];
     const meant = nearest(String(last), known);
     const fix = meant === undefined ? `Known here: ${known.join(", ")}` : `Write "${meant}"`;

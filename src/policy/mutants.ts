@@ -32,6 +32,7 @@ export function mutantsOf(policy: Policy, tools: MutantTools): readonly Mutant[]
     ...ofRepositories(policy),
     ...ofModels(policy),
     ...ofRules(policy),
+    ...ofApprovals(policy),
   ];
 }
 
@@ -58,7 +59,7 @@ function withoutTool(policy: Policy, tool: string, fsOf: MutantTools["fsOf"]): P
   const tools = (policy.tools ?? []).filter((name) => name !== tool);
   const kind = fsOf(tool);
   const isLast = kind !== undefined && !tools.some((name) => fsOf(name) === kind);
-  const { fs, gate, ...rest } = policy;
+  const { fs, gate, approvals: asked, ...rest } = policy;
   const { read, write } = fs ?? {};
   const kept = {
     ...(read === undefined || (isLast && kind === "read") ? {} : { read }),
@@ -71,8 +72,10 @@ function withoutTool(policy: Policy, tool: string, fsOf: MutantTools["fsOf"]): P
       const left = rule.tools.filter((name) => name !== tool);
       return left.length === 0 ? [] : [{ ...rule, tools: left }];
     });
+  const approvals = asked === undefined ? undefined : withoutApproval({ ...policy, approvals: asked }, tool).approvals;
   return {
     ...rest,
+    ...(approvals === undefined ? {} : { approvals }),
     tools,
     ...(Object.keys(kept).length > 0 ? { fs: kept } : {}),
     ...(gate === undefined ? {} : { gate: { deny: rulesOf("deny"), ask: rulesOf("ask") } }),
@@ -208,6 +211,24 @@ function ofRules(policy: Policy): Mutant[] {
       };
     });
   });
+}
+
+/** A tool that asks no more. Nothing else of the block can be widened by a line that is gone. */
+function ofApprovals(policy: Policy): Mutant[] {
+  return (policy.approvals?.require ?? []).map((tool, i): Mutant => ({
+    what: `the approval that "${tool}" needs`,
+    rule: `/approvals/require/${i}`,
+    kind: "dropped",
+    policy: withoutApproval(policy, tool),
+  }));
+}
+
+/** A block in which nothing asks any more would be refused, so it goes as well. */
+function withoutApproval({ approvals, ...policy }: Policy, tool: string): Policy {
+  const { require = [], ...terms } = approvals ?? {};
+  const left = require.filter((name) => name !== tool);
+  if (left.length === 0 && (policy.gate?.ask ?? []).length === 0) return policy;
+  return { ...policy, approvals: { ...terms, ...(left.length === 0 ? {} : { require: left }) } };
 }
 
 /** The folder around a relative root; `undefined` at the top and for paths that lead upwards. */

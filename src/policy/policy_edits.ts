@@ -48,6 +48,15 @@ export function removeTool(
   const index = tools.indexOf(name);
   if (index < 0) return [];
   const edits: PolicyEdit[] = [{ act: "remove", path: ["tools", index] }];
+  const asked = policy.approvals?.require?.indexOf(name) ?? -1;
+  if (asked >= 0) {
+    const isLast = policy.approvals?.require?.length === 1;
+    const isAlone = isLast && (policy.gate?.ask ?? []).length === 0;
+    edits.push({
+      act: "remove",
+      path: isAlone ? ["approvals"] : isLast ? ["approvals", "require"] : ["approvals", "require", asked],
+    });
+  }
   const { manifests } = options;
   if (manifests === undefined) return edits;
   const left = tools.filter((tool) => tool !== name).flatMap((tool) =>

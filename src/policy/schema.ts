@@ -8,6 +8,7 @@
 import * as v from "valibot";
 import type { JsonObject } from "../json.ts";
 import { REQUIREMENT_KINDS } from "../authority/requirement.ts";
+import { DEFAULT_TERMS, TERM_BOUNDS } from "../plan/approval_terms.ts";
 import { BUDGETS, type BudgetSpec } from "../plan/budgets.ts";
 import { type Budgets, ISOLATIONS } from "../plan/plan.ts";
 import type { OutputOf } from "../tool/define.ts";
@@ -170,8 +171,29 @@ const gate = v.strictObject({
   ask: v.optional(v.pipe(
     v.array(v.pipe(gateRule, v.description("A rule that asks"))),
     v.maxLength(1024),
-    v.description("What needs an approval although a grant admits it. Without an approver, asking is a denial"),
+    v.description("What needs an approval of the very call although a grant admits it"),
   )),
+});
+
+function term(name: keyof typeof TERM_BOUNDS, what: string) {
+  const { min, max } = TERM_BOUNDS[name];
+  return v.optional(v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(min),
+    v.maxValue(max),
+    v.description(`${what}: milliseconds, ${min} to ${max}, default ${DEFAULT_TERMS[name]}`),
+  ));
+}
+
+const approvals = v.strictObject({
+  require: v.optional(v.pipe(
+    v.array(v.pipe(toolName, v.description("Name of a granted tool"))),
+    v.maxLength(256),
+    v.description("Tools whose every call needs an approval of its own. It holds for that call alone, once"),
+  )),
+  maxAgeMs: term("maxAgeMs", "Age after which an approval that was not used holds no longer"),
+  waitMs: term("waitMs", "Longest wait for a person who is asked; then the call stays pending and the run stops"),
 });
 
 function budget(spec: BudgetSpec) {
@@ -293,6 +315,9 @@ export const policySchema = v.strictObject({
   model: v.optional(v.pipe(modelBlock, v.description("Models that may be asked, and by whom they are answered"))),
   process: v.optional(v.pipe(processBlock, v.description("Programs that may be started. Absent: none"))),
   gate: v.optional(v.pipe(gate, v.description("Rules that narrow what the grants above admit"))),
+  approvals: v.optional(
+    v.pipe(approvals, v.description("Calls that wait for a person's yes. Absent: rules alone ask")),
+  ),
   budgets: v.optional(v.pipe(budgets, v.description("Limits of the run, inclusive; each has a default"))),
   redact: v.optional(v.pipe(
     v.array(v.pipe(v.string(), v.minLength(1), v.maxLength(128), v.description("A field name"))),
@@ -347,9 +372,6 @@ export type Policy = OutputOf<(typeof import("./schema.ts"))["policySchema"]>;
 
 /** One rule of the policy's `gate` block. */
 export type PolicyGateRule = v.InferOutput<typeof gateRule>;
-
-/** Blocks that are reserved: until something enforces them, a policy that names one is refused. */
-export const RESERVED_BLOCKS: readonly string[] = ["approvals"];
 
 /**
  * The published JSON Schema (draft 2020-12) of a policy file. Loads its converter on first use, so that validating a

@@ -28,6 +28,8 @@ export interface HistoryEntry {
   readonly tool_results: number;
   readonly tool_denials: number;
   readonly tool_errors: number;
+  /** Calls at which the run stopped for want of an approval. */
+  readonly tool_approval_pending: number;
   readonly events: number;
 }
 
@@ -71,7 +73,7 @@ async function runFolders(folder: string): Promise<string[]> {
 }
 
 async function entryOf(path: string, folderName: string): Promise<HistoryEntry | undefined> {
-  const counts = { tool_call: 0, tool_result: 0, tool_denial: 0, tool_error: 0, event: 0 };
+  const counts = { tool_call: 0, tool_result: 0, tool_denial: 0, tool_error: 0, tool_approval_pending: 0, event: 0 };
   let runId = folderName;
   let started: number | null = null;
   let ended: number | null = null;
@@ -109,6 +111,7 @@ async function entryOf(path: string, folderName: string): Promise<HistoryEntry |
     tool_results: counts.tool_result,
     tool_denials: counts.tool_denial,
     tool_errors: counts.tool_error,
+    tool_approval_pending: counts.tool_approval_pending,
     events: counts.event,
   };
 }

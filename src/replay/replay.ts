@@ -7,6 +7,7 @@ import type { InFlight } from "../audit/chain_check.ts";
 import { readRecords, type Verdict, verifyAudit } from "../audit/reader.ts";
 import type { Record as AuditRecord } from "../audit/record.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { type ApprovalRow, approvalRow } from "./approval_row.ts";
 import { type Counter, COUNTERS, countersOf } from "./counters.ts";
 import { numberField, objectField, own, textField } from "./fields.ts";
 
@@ -58,6 +59,8 @@ export interface DenialRow {
   readonly target: string | null;
   /** Whether the policy expects it, as `run_start` says. */
   readonly expected: boolean;
+  /** The approval that it waits for, or was refused; `null` where it needed none. */
+  readonly approval_id: string | null;
 }
 
 /** One file that an agent wrote. */
@@ -135,6 +138,8 @@ export interface ReplaySummary extends Readonly<Record<Counter, number>> {
   /** Denials by reason slug. */
   readonly denial_reasons: Readonly<Record<string, number>>;
   /** In the order of the log; at most 1,000. */
+  readonly approvals: readonly ApprovalRow[];
+  /** In the order of the log; at most 1,000. */
   readonly artifacts: readonly ArtifactRow[];
   /** Results of all tools by where they came from; a result without that field makes no claim and is not in here. */
   readonly freshness: Readonly<Record<string, number>>;
@@ -142,7 +147,7 @@ export interface ReplaySummary extends Readonly<Record<Counter, number>> {
   readonly budgets: readonly BudgetRow[];
   /** Calls that started and have no outcome. */
   readonly in_flight: readonly InFlight[];
-  /** Denials and artifacts that the lists have no room for. */
+  /** Denials, approvals and artifacts that the lists have no room for. */
   readonly omitted: number;
 }
 
@@ -186,6 +191,7 @@ class Fold {
   readonly #tools = new Map<string, Row>();
   readonly #denials: DenialRow[] = [];
   readonly #reasons = new Map<string, number>();
+  readonly #approvals: ApprovalRow[] = [];
   readonly #artifacts: ArtifactRow[] = [];
   readonly #freshness = new Map<string, number>();
   readonly #used = new Map<string, number>();
@@ -262,6 +268,7 @@ class Fold {
         row.budget++;
         break;
       default:
+        if (record.type.startsWith("tool_approval_")) this.#list(this.#approvals, approvalRow(record));
         return;
     }
     this.#use("toolCalls", 1);
@@ -296,6 +303,7 @@ class Fold {
       rule: textField(record, "rule"),
       target: textField(objectField(record, "requirement"), "target") ?? textField(record, "path"),
       expected: this.#expects.some(({ tool: name, code }) => name === tool && (code === null || code === reason)),
+      approval_id: textField(record, "approval_id"),
     });
   }
 
@@ -356,6 +364,7 @@ class Fold {
       })).sort((a, b) => a.tool < b.tool ? -1 : 1),
       denials: this.#denials,
       denial_reasons: Object.fromEntries(this.#reasons),
+      approvals: this.#approvals,
       artifacts: this.#artifacts,
       freshness: Object.fromEntries(this.#freshness),
       budgets: this.#budgets(budgets, verification.in_flight.length),

@@ -29,7 +29,7 @@ interface ToolCallError extends Error {
   readonly name: "ToolCallError";
   /** What became of the call. */
   readonly outcome: "denied" | "invalid" | "error" | "timeout" | "budget";
-  /** Stable slug. */
+  /** Stable slug. \`approval_denied\`: a person said no. \`approval_pending\`: nobody said yes yet, and the run ends. */
   readonly code: string;
   /** The tool that was called. */
   readonly tool: string;

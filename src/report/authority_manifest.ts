@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import { isPlace } from "../plan/key1.ts";
+import { approvalTerms } from "../plan/approval_terms.ts";
 import { asksNetwork, type Plan } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 
@@ -12,6 +13,7 @@ import { escapeText } from "./escape.ts";
 export function authorityManifest(plan: Plan): JsonObject {
   const { fs, model, network, tools } = plan;
   const live = asksNetwork(network);
+  const terms = approvalTerms(plan);
   return {
     version: 1,
     policy: plan.policy.sha256,
@@ -74,6 +76,11 @@ export function authorityManifest(plan: Plan): JsonObject {
     variables: sorted(plan.env),
     repositories: sorted(plan.github.repos.map(({ match }) => match.toLowerCase())),
     rules: sorted(plan.gate.map(({ effect, kind, tools: of, match }) => ({ effect, kind, tools: sorted(of), match }))),
+    approvals: {
+      every_call_of: sorted(terms.require.map(({ tool }) => tool)),
+      max_age_ms: terms.maxAgeMs,
+      wait_ms: terms.waitMs,
+    },
     redacted: sorted(plan.redact),
     ...(plan.session === undefined ? {} : { state_kept_in: plan.session.file }),
     budgets: { ...plan.budgets },

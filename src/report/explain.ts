@@ -6,12 +6,14 @@
 import { describeKeys, KEY_TABLE, maybeKeyRow } from "../authority/keys.ts";
 import type { Position } from "../errors.ts";
 import { type JsonObject, pointerPart } from "../json.ts";
+import { approvalTerms, mayAsk } from "../plan/approval_terms.ts";
 import { BUDGETS } from "../plan/budgets.ts";
 import { isPlace } from "../plan/key1.ts";
 import { ANY_MODEL, MODEL_LIMITS } from "../plan/model_plan.ts";
 import { askedEndpoints, packagePlace, type Plan, type PlannedTool } from "../plan/plan.ts";
 import { escapeText } from "./escape.ts";
 import { grammarText, sandboxText } from "./programs.ts";
+import { span } from "./units.ts";
 
 /** Where a value of the policy stands; from the loaded policy. */
 export type PositionOf = (pointer: string) => Position;
@@ -268,11 +270,15 @@ function explainPackages({ packages = [], agent }: Plan, at: At): Explained[] {
 }
 
 function explainGate(plan: Plan, at: At): Explained[] {
-  return plan.gate.map(({ effect, kind, tools, match, rule }) => ({
-    what: `${effect} ${kind} ${match}`,
-    at: at(rule),
-    tools: tools.length === 0 ? ["every tool"] : tools,
-  }));
+  const { require } = approvalTerms(plan);
+  return [
+    ...require.map(({ tool, rule }) => ({ what: "asks before every call", at: at(rule), tools: [tool] })),
+    ...plan.gate.map(({ effect, kind, tools, match, rule }) => ({
+      what: effect === "ask" ? `asks before ${kind} ${match}` : `${effect} ${kind} ${match}`,
+      at: at(rule),
+      tools: tools.length === 0 ? ["every tool"] : tools,
+    })),
+  ];
 }
 
 function explainBudgets(plan: Plan, at: At): Explained[] {
@@ -371,7 +377,14 @@ function notesOf(plan: Plan): string[] {
   if (plan.isolation !== "process") {
     notes.push(`Isolation ${plan.isolation}: a busy agent is stopped by ending the host, not on its own`);
   }
-  if (plan.gate.some(({ effect }) => effect === "ask")) notes.push("An ask rule without an approver is a denial");
+  if (mayAsk(plan)) {
+    const { maxAgeMs, waitMs } = approvalTerms(plan);
+    notes.push(
+      `A call that asks runs once a person has said yes to that very call: on a terminal, within ${span(waitMs)}; ` +
+        "elsewhere the run stops at it (exit 79) until `twokey approval allow`",
+      `An approval serves one call of this policy and this agent, byte for byte, and holds for ${span(maxAgeMs)}`,
+    );
+  }
   return notes;
 }
 

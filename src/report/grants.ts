@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { approvalTerms } from "../plan/approval_terms.ts";
 import { admitsAnyModel } from "../plan/model_plan.ts";
 import { askedEndpoints, type Plan, type PortablePath } from "../plan/plan.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
@@ -50,6 +51,8 @@ export function grantLines(plan: Plan, options: GrantOptions = {}): string[] {
     lines.push(`          in ${names(cwd.map(({ root }) => shown(root)))}; ${sandboxText(plan.process)}`);
   }
   if (plan.session !== undefined) lines.push(`may keep  its state in ${names([shown(plan.session.file)])}`);
+  const asking = askingText(plan);
+  if (asking !== null) lines.push(`asks      ${asking}`);
   lines.push(`may reach ${reachText(plan)}`, `may spend ${spendText(plan)}`);
   if (plan.unsafe.length > 0) {
     lines.push(style.warn(`accepted  ${names(plan.unsafe.map(riskText))}`));
@@ -74,6 +77,17 @@ function readText({ root, include, exclude }: Plan["fs"]["read"][number]): strin
   const only = include.length === 0 ? "" : ` only ${names(include)}`;
   const never = exclude.length === 0 ? "" : ` never ${names(exclude)}`;
   return `${shown(root)}${only}${never}`;
+}
+
+/** What asks before it runs; `null` where nothing does. */
+function askingText(plan: Plan): string | null {
+  const tools = approvalTerms(plan).require.map(({ tool }) => tool);
+  const rules = plan.gate.filter(({ effect }) => effect === "ask").map(({ kind, match }) => `${kind} ${match}`);
+  const parts = [
+    ...(tools.length === 0 ? [] : [`before every call of ${names(tools)}`]),
+    ...(rules.length === 0 ? [] : [`before ${names(rules)}`]),
+  ];
+  return parts.length === 0 ? null : parts.join("; ");
 }
 
 function modelText({ provider, fixture, models, calls, totalTokens }: NonNullable<Plan["model"]>): string {

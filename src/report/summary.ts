@@ -37,6 +37,8 @@ export function summaryLines(summary: ReplaySummary, options: SummaryOptions = {
   for (const denial of summary.denials.slice(0, MAX_DENIALS)) lines.push(...denialLines(denial, options));
   const more = summary.tool_denials - Math.min(summary.denials.length, MAX_DENIALS);
   if (more > 0) lines.push(`  and ${more} more denied`);
+  const approvals = approvalText(summary);
+  if (approvals !== "") lines.push(`approvals ${approvals}`);
   const fresh = freshnessText(summary.freshness);
   if (fresh !== "") lines.push(`answers   ${fresh}`);
   const budgets = budgetText(summary);
@@ -57,6 +59,7 @@ export function summaryLines(summary: ReplaySummary, options: SummaryOptions = {
 function endLine({ run }: ReplaySummary, style: Style): string {
   const took = run.duration_ms === null ? "" : ` in ${duration(run.duration_ms)}`;
   const reason = run.reason === null ? "" : `: ${escapeText(run.reason)}`;
+  if (run.reason === "approval_pending") return style.warn(`run stopped${took}: a call waits for an approval`);
   if (run.status === "ok") return style.good(`run ok${took}`);
   if (run.status === "error") return style.bad(`run failed${took}${reason}`);
   return style.warn("run unfinished: its log has no end");
@@ -77,6 +80,13 @@ function callLine(summary: ReplaySummary): string {
   const shown = parts.filter(([name, count]) => count > 0 || name === "ok" || name === "denied");
   const events = summary.events === 0 ? "" : `; ${summary.events} ${summary.events === 1 ? "event" : "events"}`;
   return `calls     ${shown.map(([name, count]) => `${count} ${name}`).join(", ")}${events}`;
+}
+
+/** Counts approvals by what became of them; empty where nothing asked. */
+function approvalText(summary: ReplaySummary): string {
+  const words = ["granted", "denied", "stale", "pending"] as const;
+  return words.map((word) => [word, summary[`tool_approval_${word}`]] as const)
+    .filter(([, count]) => count > 0).map(([word, count]) => `${count} ${word}`).join(", ");
 }
 
 function denialLines(denial: DenialRow, options: SummaryOptions): string[] {

@@ -74,6 +74,22 @@ export function replayLines(summary: ReplaySummary, options: TextOptions = {}): 
   section(lines, style.heading("denials"), denialTable(summary));
   section(
     lines,
+    style.heading("approvals"),
+    tableLines(
+      ["record", "tool", "target", "status", "by", "age", "id"],
+      summary.approvals.map(({ seq, tool, target, status, mode, age_ms, approval_id }) => [
+        seq,
+        tool,
+        target,
+        status,
+        mode,
+        age_ms === null ? null : duration(age_ms),
+        approval_id?.slice(0, 12) ?? null,
+      ]),
+    ),
+  );
+  section(
+    lines,
     style.heading("budgets"),
     tableLines(["budget", "used", "limit"], summary.budgets.map(({ budget, used, limit }) => [budget, used, limit])),
   );
@@ -90,7 +106,9 @@ export function replayLines(summary: ReplaySummary, options: TextOptions = {}): 
     style.heading("counters"),
     tableLines(["counter", "count"], counted.map((name) => [name, summary[name]])),
   );
-  if (summary.omitted > 0) lines.push("", style.warn(`${summary.omitted} denials or artifacts are not listed`));
+  if (summary.omitted > 0) {
+    lines.push("", style.warn(`${summary.omitted} denials, approvals or artifacts are not listed`));
+  }
   return lines;
 }
 
@@ -182,7 +200,20 @@ export function historyLines(entries: readonly HistoryEntry[], options: TextOpti
   const style = options.style ?? PLAIN;
   if (entries.length === 0) return ["No run is recorded here"];
   const [head, ...rows] = tableLines(
-    ["run", "started", "status", "reason", "calls", "ok", "denied", "failed", "events", "took", "rerun of"],
+    [
+      "run",
+      "started",
+      "status",
+      "reason",
+      "calls",
+      "ok",
+      "denied",
+      "failed",
+      "to approve",
+      "events",
+      "took",
+      "rerun of",
+    ],
     entries.map((entry) => [
       entry.run_id,
       instant(entry.started_ms),
@@ -192,6 +223,7 @@ export function historyLines(entries: readonly HistoryEntry[], options: TextOpti
       entry.tool_results,
       entry.tool_denials,
       entry.tool_errors,
+      entry.tool_approval_pending,
       entry.events,
       entry.duration_ms === null ? null : duration(entry.duration_ms),
       entry.rerun_of,

@@ -127,7 +127,7 @@ Deno.test("what a repository brings along starts nothing and approves nothing", 
     }
     const { records } = await project.run();
     const reasons = records.filter(({ type }) => type === "tool_denial").map(({ reason }) => reason);
-    assert.deepEqual(reasons, ["approval_required"]);
+    assert.deepEqual(reasons, ["approval_pending"]);
     await assert.rejects(Deno.lstat(`${project.dir}/${marker}`), Deno.errors.NotFound);
   });
 });

@@ -179,6 +179,29 @@ Deno.test("replay --rerun knows the session, the expectations and the context of
   });
 });
 
+Deno.test("replay --rerun stops where a call waited for an approval, and passes where one was given", async () => {
+  const agent = `
+    await callTool("echo", { n: 1 });
+    const all = [1, 2, 3].map((n) => callTool("echo", { n }).catch((e) => e.code));
+    emit({ got: await callTool("writeArtifact", { path: "a.txt", content: "a" }), all: await Promise.all(all) });
+  `;
+  const policy = { ...POLICY, approvals: { require: ["writeArtifact"] } };
+  await withProject({ agent, policy, files: FILES }, async (project) => {
+    for (
+      const [words, code, reason] of [[[], 79, "approval_pending"], [
+        ["--approve-tool=writeArtifact"],
+        0,
+        "done",
+      ]] as const
+    ) {
+      const first = await record(project, ...words);
+      assert.deepEqual([first.code, JSON.parse(first.stdout).reason], [code, reason], first.stdout + first.stderr);
+      const { report, code: exit } = await again(project, first);
+      assert.deepEqual([report.verdict, report.reason, exit], ["same", reason, 0], JSON.stringify(report));
+    }
+  });
+});
+
 Deno.test("a recording holds no known secret, and a rerun that differs for it says so", async () => {
   const secret = 'tok/en+"value"==12';
   const forms = [secret, btoa(`x${secret}`), encodeURIComponent(secret), new TextEncoder().encode(secret).toHex()];

@@ -188,6 +188,26 @@ Deno.test("Gate() lets a deny rule beat a grant and an ask rule", () => {
   assert.equal(both.kind, "deny", "asking never hides a denial");
 });
 
+Deno.test("Gate() asks on every call of a tool that needs an approval, after every denial", () => {
+  const plan: Plan = {
+    ...makePlan({
+      fs: { read: [{ root: "${project}", label: ".", include: [], exclude: [], rule: "/fs/read/0" }] },
+      gate: [{ effect: "ask", kind: "filesystem.read", tools: [], match: "docs/", rule: "/gate/ask/0" }],
+    }),
+    approvals: { require: [{ tool: "readFile", rule: "/approvals/require/0" }], maxAgeMs: 1000, waitMs: 1000 },
+  };
+  const read = (path: string) => decide(plan, PLACES, request("readFile", "filesystem.read", path));
+  const rules = ["/tools/1", "/fs/read/0", "/approvals/require/0"];
+  assert.deepEqual(read("/p/a"), { kind: "ask", requirements: [], rule: "/approvals/require/0", rules });
+  const both = read("/p/docs/a");
+  assert.deepEqual(both.kind === "ask" ? [both.requirements.length, both.rules] : both.kind, [1, [
+    ...rules,
+    "/gate/ask/0",
+  ]]);
+  assert.equal(read("/etc/passwd").kind, "deny");
+  assert.equal(decide(plan, PLACES, request("echo", "filesystem.read")).kind, "allow");
+});
+
 Deno.test("Gate() holds a rule against label and path where a root lies outside the project", () => {
   const plan = makePlan({
     fs: { read: [{ root: "/usr/include", label: "include", include: [], exclude: [], rule: "/fs/read/0" }] },

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import * as v from "valibot";
 import type { RecordBody } from "../../src/audit/record.ts";
 import { AuditError, BudgetError, BugError, ControlError, DenialError, ToolError } from "../../src/errors.ts";
-import { call, type CallHost, type CallInput, type Outcome } from "../../src/host/call.ts";
+import type { ApprovalVerdict } from "../../src/host/approval.ts";
+import { call, type CallHost, type CallInput } from "../../src/host/call.ts";
+import type { Outcome } from "../../src/host/ended.ts";
 import { Deadlines } from "../../src/host/deadlines.ts";
 import { utf8Length } from "../../src/json.ts";
 import { defaultBudgets } from "../../src/plan/budgets.ts";
@@ -149,7 +151,7 @@ Deno.test("call() stops at the first step that refuses", async () => {
     assert.deepEqual(steps, ["registry", "tool_invalid_args"]);
   }
   const asks = makeBench({
-    host: { decide: () => ({ kind: "ask", requirements: [TARGET.requirement], rule: "/gate/ask/0" }) },
+    host: { decide: () => ({ kind: "ask", requirements: [TARGET.requirement], rule: "/gate/ask/0", rules: [] }) },
   });
   assert.deepEqual(await asks.run(), { kind: "denied", code: "approval_required", message: "agent tool denied: fake" });
   assert.ok(!asks.steps.includes(BODY) && !asks.steps.includes("powers"));
@@ -170,6 +172,64 @@ Deno.test("call() stops at the first step that refuses", async () => {
     requirement: { kind: "filesystem.write", target: "/a" },
     noted: "p",
   }]);
+});
+
+Deno.test("call() asks after everything else is decided, and starts the deadline with the answer", async () => {
+  let now = 1000;
+  const questions: unknown[] = [];
+  const asking = (status: ApprovalVerdict["status"], more: Partial<CallHost> = {}): Fakes => ({
+    host: {
+      decide: () => ({ kind: "ask", requirements: [], rule: "/approvals/require/0", rules: ["/tools/0"] }),
+      approve: (callId, question) => {
+        questions.push([callId, question]);
+        now += 60_000;
+        return Promise.resolve({ status, approval_id: "id", approval_mode: "terminal" });
+      },
+      now: () => now,
+      deadlines: new Deadlines(() => now),
+      ...more,
+    },
+  });
+  const granted = makeBench(asking("granted"));
+  assert.equal((await granted.run({ path: "p", secret: "s" })).kind, "result");
+  assert.deepEqual(granted.steps.slice(3), ["tool_call on disk", "powers", BODY, "tool_result"], "also of a pure tool");
+  const [body, result] = granted.records;
+  assert.deepEqual([body?.approval_id, body?.approval_mode, body?.rules], ["id", "terminal", ["/tools/0"]]);
+  assert.equal(result?.duration_ms, 0);
+  assert.deepEqual(questions, [["c1", {
+    tool: "fake",
+    args: { path: "p", secret: "s" },
+    arg_bytes: 25,
+    audit_args: { path: "p", secret: { mode: "drop" } },
+    requirements: [{ kind: "filesystem.write", target: "/a" }],
+    rule: "/approvals/require/0",
+  }]]);
+
+  for (const status of ["denied", "pending"] as const) {
+    const { run, steps, records } = makeBench(asking(status));
+    assert.deepEqual(await run(), { kind: "denied", code: `approval_${status}`, message: "agent tool denied: fake" });
+    assert.ok(!steps.includes(BODY) && !steps.includes("powers"));
+    assert.deepEqual([records[0]?.type, records[0]?.approval_id], ["tool_denial", "id"]);
+  }
+  questions.length = 0;
+  const early: [Fakes, unknown, string][] = [
+    [asking("granted"), { path: 1 }, "invalid"],
+    [{ ...asking("granted"), budgets: { toolArgBytes: 3 } }, { path: "p" }, "budget"],
+    [{ ...asking("granted"), budgets: { toolCalls: 0 } }, { path: "p" }, "budget"],
+    [asking("granted", { dryRun: true }), { path: "p" }, "denied"],
+  ];
+  for (const [fakes, args, kind] of early) assert.equal((await makeBench(fakes).run(args)).kind, kind);
+  assert.deepEqual(questions, [], "nobody is asked about what does not run");
+});
+
+Deno.test("call() waits for the disk where the record is written in the background", async () => {
+  const disk = Promise.withResolvers<void>();
+  const { run, steps } = makeBench({ effect: "write", host: { recordAndWait: () => disk.promise } });
+  const outcome = run();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.ok(!steps.includes(BODY));
+  disk.resolve();
+  assert.equal((await outcome).kind, "result");
 });
 
 Deno.test("call() runs no tool body when anything before it is broken", async () => {

@@ -4,7 +4,7 @@ import { RecordingChain } from "../../src/audit/recording.ts";
 import { makeRedactor } from "../../src/audit/redact.ts";
 import { sha256Now } from "../../src/audit/sha256.ts";
 import { AuditError } from "../../src/errors.ts";
-import type { Outcome } from "../../src/host/call.ts";
+import type { Outcome } from "../../src/host/ended.ts";
 import { parseHead } from "../../src/host/frame.ts";
 import { Recorder } from "../../src/host/recorder.ts";
 import { DIVERGED, Rerun } from "../../src/host/rerun.ts";

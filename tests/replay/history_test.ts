@@ -39,6 +39,7 @@ Deno.test("history() lists the runs of every folder, the newest first", () =>
       tool_results: 3,
       tool_denials: 2,
       tool_errors: 1,
+      tool_approval_pending: 0,
       events: 1,
     });
     const newest = await history([`${dir}/p`, `${dir}/s`], { limit: 2 });

@@ -82,6 +82,7 @@ Deno.test("replayLines(), diffLines() and historyLines() escape what a log can n
       tool_results: 0,
       tool_denials: 0,
       tool_errors: 0,
+      tool_approval_pending: 0,
       events: 0,
     }]));
   }));
