@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { verifyAudit } from "../../src/audit/reader.ts";
 import type { Isolation } from "../../src/plan/plan.ts";
-import { eventually, type Project, type ProjectOptions, type RunResult, withProject } from "../e2e/run_project.ts";
+import {
+  cleanEnv,
+  eventually,
+  MAIN,
+  type Project,
+  type ProjectOptions,
+  type RunResult,
+  withProject,
+} from "../e2e/run_project.ts";
 import { familyOf, isGone } from "./family.ts";
 import { runRawAgent } from "./raw_agent.ts";
 
@@ -222,6 +230,12 @@ const STOPPED: readonly {
     stop: async (launcher) => await signal(launcher, "SIGTERM"),
   },
   {
+    name: "SIGHUP to the launcher",
+    isolations: ISOLATIONS,
+    reason: "terminated",
+    stop: async (launcher) => await signal(launcher, "SIGHUP"),
+  },
+  {
     name: "a host that is killed",
     isolations: ISOLATIONS,
     reason: "host_crash",
@@ -256,6 +270,28 @@ Deno.test("launch() ends a run whose parts are signalled or killed", async () =>
       assert.equal(run.code, reason === "agent_crash" ? 1 : 70);
       await assertWhole(run, launcher);
     });
+  });
+});
+
+Deno.test("launch() goes on after its terminal was closed where that was asked for", async () => {
+  const agent =
+    `${BUSY} await new Promise((resolve) => setTimeout(resolve, 1500)); emit({ kind: "went on" }); close();`;
+  await withProject({ agent, policy: { tools: ["slow"], budgets: { toolTimeoutMs: 4000 } } }, async (project) => {
+    const root = project.dir.slice(0, -"/project".length);
+    const child = new Deno.Command("/bin/sh", {
+      args: ["-c", 'trap "" HUP; exec "$0" run -A --no-prompt --quiet "$1" run', Deno.execPath(), MAIN],
+      cwd: project.dir,
+      clearEnv: true,
+      env: cleanEnv(root),
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    const text = () => textOfLog(`${project.dir}/.twokey/runs`);
+    assert.ok(await eventually(async () => (await text()).includes('"tool_call"'), 10_000));
+    child.kill("SIGHUP");
+    assert.ok(await eventually(async () => (await text()).includes("went on"), 10_000), await text());
+    await child.status;
   });
 });
 
