@@ -210,6 +210,20 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
+Deno.test("launch() takes a module's outcome as large as a result may be, and ends a larger one as the agent's doing", async () => {
+  for (const isolation of ISOLATIONS) {
+    const policy = { isolation, budgets: { heapMb: 1024, rssMb: 2048 } };
+    await withProject({ agent: 'export const outcome = "\\\\".repeat(8_000_000);', policy }, async (project) => {
+      const { records, code, stderr } = await project.run();
+      assert.deepEqual([records.at(-1)?.reason, code], ["done", 0], `${isolation}: ${stderr}`);
+      await project.write("agent.ts", 'export const outcome = "\\\\".repeat(30_000_000);');
+      const large = await project.run();
+      assert.equal(large.code, 70, large.stderr);
+      assert.match(String(large.records.at(-1)?.reason), /^(?:outcome_too_large|frame_too_long)$/);
+    });
+  }
+});
+
 /** Kills or signals a part of a run that is at work. */
 const STOPPED: readonly {
   readonly name: string;
