@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { canonicalHost, parseIpv4 } from "../../src/authority/host.ts";
+import { canonicalHost, isPublicIpv6, parseIpv4 } from "../../src/authority/host.ts";
 
 Deno.test("canonicalHost() gives every spelling of a host one form", () => {
   const cases: readonly (readonly [string, string, string])[] = [
@@ -60,4 +60,43 @@ Deno.test("canonicalHost() refuses what is no single host", () => {
 Deno.test("parseIpv4() reads four decimal numbers only", () => {
   assert.equal(parseIpv4("1.2.3.4"), 0x01020304);
   for (const text of ["1.2.3", "1.2.3.256", "01.2.3.4", "1.2.3.4.5", "a.b.c.d"]) assert.equal(parseIpv4(text), null);
+});
+
+Deno.test("isPublicIpv6() knows what is set aside, tunnels to IPv4 included", () => {
+  for (
+    const text of [
+      "2606:4700:4700::1111",
+      "2a00:1450:4001:80f::200e",
+      "2001:4860:4860::8888",
+      "2001:200::1",
+      "3fff:1000::",
+    ]
+  ) {
+    assert.ok(isPublicIpv6(text), text);
+  }
+  for (
+    const text of [
+      "::",
+      "::1",
+      "::ffff:127.0.0.1",
+      "::ffff:8.8.8.8",
+      "64:ff9b::a9fe:a9fe",
+      "100::1",
+      "2001::1",
+      "2001:1ff:ffff::",
+      "2001:db8::1",
+      "2002:7f00:1::",
+      "3fff::1",
+      "3fff:fff::1",
+      "4000::1",
+      "fc00::1",
+      "fd00:ec2::254",
+      "fe80::1",
+      "fe80::1%eth0",
+      "ff02::1",
+      "1.2.3.4",
+      "example.com",
+      "",
+    ]
+  ) assert.ok(!isPublicIpv6(text), text);
 });
