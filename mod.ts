@@ -101,8 +101,8 @@ export {
   replayAudit,
   type ReplaySummary,
   type RunRow,
-  type ToolRow,
 } from "./src/replay/replay.ts";
+export type { ToolRow } from "./src/replay/tool_row.ts";
 export { type Counter, COUNTERS } from "./src/replay/counters.ts";
 export {
   type AnySchema,

@@ -215,6 +215,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/e2e/confined_test.ts": ["src/launch/confinement.ts", "src/launch/program_starts.ts"],
   "tests/launch/child_groups_test.ts": ["src/launch/process_facts.ts"],
   "tests/launch/egress_test.ts": ["src/egress/main.ts"],
+  "tests/replay/replay_test.ts": ["src/replay/tool_row.ts"],
+  "tests/policy/schema_test.ts": ["src/policy/network_schema.ts", "src/policy/schema_values.ts"],
   "tests/policy/check_process_test.ts": ["src/policy/process_schema.ts", "src/policy/program_fact.ts"],
   "tests/plan/compare_programs_test.ts": ["src/plan/program_setup.ts", "src/report/programs.ts"],
   "tests/gate/decide_test.ts": [
@@ -265,7 +267,12 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/e2e/approvals_test.ts": ["src/cli/approval.ts", "src/cli/approvals_of.ts"],
   "tests/launch/open_approvals_test.ts": ["src/launch/out_of_reach.ts"],
   "tests/cli/policy_edit_test.ts": ["src/cli/policy_edit_routes.ts", "src/policy/policy_edits.ts"],
-  "tests/plan/compare_test.ts": ["src/plan/change.ts", "src/plan/compare_paths.ts"],
+  "tests/plan/compare_test.ts": [
+    "src/plan/compare_model.ts",
+    "src/plan/compare_values.ts",
+    "src/plan/change.ts",
+    "src/plan/compare_paths.ts",
+  ],
 };
 
 /** Files that hold nothing which runs. */

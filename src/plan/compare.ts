@@ -9,9 +9,10 @@ import { canonical } from "../json.ts";
 import { approvalTerms, mayAsk } from "./approval_terms.ts";
 import { BUDGETS } from "./budgets.ts";
 import type { Change } from "./change.ts";
+import { compareModel } from "./compare_model.ts";
 import { comparePaths, reachesOutside } from "./compare_paths.ts";
 import { compareProcess } from "./compare_programs.ts";
-import { admitsAnyModel, ANY_MODEL, MODEL_LIMITS } from "./model_plan.ts";
+import { compareNumber, compareSets } from "./compare_values.ts";
 import {
   askedEndpoints,
   type Budgets,
@@ -172,46 +173,6 @@ function compareCredentials(base: Plan, head: Plan): Change[] {
   return [...beyond("gained", base, head), ...beyond("lost", head, base)];
 }
 
-/** Further models, other recorded answers, more tokens, and texts in the log are more. */
-function compareModel({ model: was }: Plan, { model: is }: Plan): Change[] {
-  const at = (subject: string, noun: string, key: string) => ({ subject, noun, rule: `/model/${key}` });
-  const answers = (model: typeof was) =>
-    (model?.fixture ?? null) === null
-      ? []
-      : [`${model?.fixture?.path} (sha256 ${model?.fixture?.sha256.slice(0, 12)})`];
-  const texts = (model: typeof was) => model?.audit === "redacted" ? [""] : [];
-  const changes = [
-    ...compareModels("gained", was, is),
-    ...compareModels("lost", is, was),
-    ...compareSets(at("fixture", "the recorded answers of a model", "fixture"), answers(was), answers(is)),
-    ...compareSets(at("audit", "questions and answers in the log", "audit"), texts(was), texts(is)),
-  ];
-  if (was === undefined || is === undefined) return changes;
-  const numbers = Object.keys(MODEL_LIMITS) as (keyof typeof MODEL_LIMITS)[];
-  return [
-    ...changes,
-    ...numbers.flatMap((name) =>
-      compareNumber({ subject: "budget", text: `model.${name}`, rule: `/model/${name}` }, was[name], is[name])
-    ),
-  ];
-}
-
-/** What the second admits beyond the first; another provider's model of the same name is another model. */
-function compareModels(kind: Change["kind"], from: Plan["model"], to: Plan["model"]): Change[] {
-  if (to === undefined) return [];
-  const source = (model: NonNullable<typeof to>) =>
-    model.fixture === null ? `of ${model.provider}` : "from a recording";
-  const isSame = from !== undefined && source(from) === source(to);
-  if (isSame && admitsAnyModel(from)) return [];
-  const names = admitsAnyModel(to) ? [ANY_MODEL] : to.models.filter((name) => !isSame || !from.models.includes(name));
-  return names.map((name) => ({
-    kind,
-    subject: "model",
-    text: `${name === ANY_MODEL ? "any model" : `the model ${name}`} ${source(to)}`,
-    rule: "/model/models",
-  }));
-}
-
 /** Rules only ever take away: one that is gone is a gain. Rules on paths for every tool are part of the sets. */
 function compareGate(base: Plan, head: Plan): Change[] {
   const outside = reachesOutside(base) || reachesOutside(head);
@@ -358,38 +319,6 @@ function compareFree(base: Plan, head: Plan): Change[] {
     changes.push({ kind: "changed", subject: "agent", text: "the agent's code", rule: "/agent" });
   }
   return changes;
-}
-
-function compareSets(
-  { subject, noun, rule }: { readonly subject: string; readonly noun: string; readonly rule: string },
-  was: readonly string[],
-  is: readonly string[],
-): Change[] {
-  const change = (kind: Change["kind"], name: string): Change => ({
-    kind,
-    subject,
-    text: `${noun} ${name}`.trim(),
-    rule,
-  });
-  return [
-    ...is.filter((name) => !was.includes(name)).map((name) => change("gained", name)),
-    ...was.filter((name) => !is.includes(name)).map((name) => change("lost", name)),
-  ];
-}
-
-function compareNumber(
-  { subject, text, rule }: { readonly subject: string; readonly text: string; readonly rule: string },
-  was: number,
-  is: number,
-): Change[] {
-  if (was === is) return [];
-  const words = (value: number) => value === Infinity ? "without bound" : String(value);
-  return [{
-    kind: is > was ? "gained" : "narrowed",
-    subject,
-    text: `${text}: ${words(is)} instead of ${words(was)}`,
-    rule,
-  }];
 }
 
 function namesOf(...maps: readonly Readonly<Record<string, unknown>>[]): readonly string[] {

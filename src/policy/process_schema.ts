@@ -4,12 +4,11 @@
  * @module
  */
 import * as v from "valibot";
+import { path, variable } from "./schema_values.ts";
 
 /** Bytes of one `process_output_stream` record's text where the policy names none, and at most. */
 export const CHUNK_BYTES = Object.freeze({ value: 1024, max: 8192 });
 
-const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
-const variable = v.pipe(v.string(), v.regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "a variable name"));
 const commandName = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/, "a name of letters, digits, . _ + - (64 at most)"),

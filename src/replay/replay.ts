@@ -9,6 +9,7 @@ import type { Record as AuditRecord } from "../audit/record.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { type ApprovalRow, approvalRow } from "./approval_row.ts";
 import { type Counter, COUNTERS, countersOf } from "./counters.ts";
+import { emptyRow, type Row, type ToolRow } from "./tool_row.ts";
 import { numberField, objectField, own, textField } from "./fields.ts";
 
 /** Entries of each list, and tools with a row of their own, at most: a log may be larger than the memory. */
@@ -16,32 +17,6 @@ const MAX_LISTED = 1000;
 
 /** Row of the tools that have none of their own. */
 const OTHERS = "(others)";
-
-/** What became of the calls of one tool. Attempts are the sum of the outcomes and of the calls still in flight. */
-export interface ToolRow {
-  /** Name, as recorded: untrusted text. */
-  readonly tool: string;
-  /** Calls that started. */
-  readonly calls: number;
-  /** Calls that ended with a result. */
-  readonly results: number;
-  /** Calls that were denied. */
-  readonly denials: number;
-  /** Calls that the tool or the world failed. */
-  readonly errors: number;
-  /** Calls that met their deadline. */
-  readonly timeouts: number;
-  /** Calls with arguments that do not fit. */
-  readonly invalid: number;
-  /** Calls that a budget stopped. */
-  readonly budget: number;
-  /** Sum of what the outcomes say, in milliseconds. */
-  readonly duration_ms: number;
-  /** Results by where they came from, as recorded: `live`, `fixture`, `cached_in_run`, `cached_persistent`. */
-  readonly freshness: Readonly<Record<string, number>>;
-  /** Errors by kind. */
-  readonly error_kinds: Readonly<Record<string, number>>;
-}
 
 /** One denied call. */
 export interface DenialRow {
@@ -169,20 +144,6 @@ export async function replayAudit(path: string, options: { head?: string } = {})
     }
   }
   return fold.summary(path, verification);
-}
-
-/** Mutable form of a {@linkcode ToolRow}. */
-interface Row {
-  calls: number;
-  results: number;
-  denials: number;
-  errors: number;
-  timeouts: number;
-  invalid: number;
-  budget: number;
-  duration_ms: number;
-  readonly freshness: Map<string, number>;
-  readonly error_kinds: Map<string, number>;
 }
 
 class Fold {
@@ -321,18 +282,7 @@ class Fold {
     const name = this.#tools.has(tool) || this.#tools.size < MAX_LISTED ? tool : OTHERS;
     const known = this.#tools.get(name);
     if (known !== undefined) return known;
-    const row: Row = {
-      calls: 0,
-      results: 0,
-      denials: 0,
-      errors: 0,
-      timeouts: 0,
-      invalid: 0,
-      budget: 0,
-      duration_ms: 0,
-      freshness: new Map(),
-      error_kinds: new Map(),
-    };
+    const row = emptyRow();
     this.#tools.set(name, row);
     return row;
   }
