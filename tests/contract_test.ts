@@ -5,13 +5,15 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import assert from "node:assert/strict";
 import * as v from "valibot";
-import type { Record as AuditRecord } from "../src/audit/record.ts";
+import type { Record as AuditRecord, RecordType } from "../src/audit/record.ts";
 import { BugError, ToolInputError } from "../src/errors.ts";
 import type { Json, JsonObject } from "../src/json.ts";
 import type { Isolation } from "../src/plan/plan.ts";
 import type { FullPowers, FullResolve, Tool } from "../src/tool/define.ts";
 import { readPrompt } from "../src/host/model_prompt.ts";
 import type { ModelWish, Target } from "../src/tool/powers.ts";
+import { describeTool } from "../src/report/tool_manifest.ts";
+import type { ToolManifests } from "../src/tool/manifest.ts";
 import { TOOLS } from "../src/tools/registry.ts";
 import manifests from "../src/tools/manifests.json" with { type: "json" };
 import { withProject } from "./e2e/run_project.ts";
@@ -127,6 +129,7 @@ for (const name of NAMES) {
     }
     const granted = fixture.cases.filter((one) => one.granted !== false);
     const policy = policyOf(fixture);
+    const described = describeTool((manifests as unknown as ToolManifests)[name] ?? assert.fail(name));
     const [inProcess, inWorker, inCompartment] = await Promise.all(
       ISOLATIONS.map((isolation) =>
         runCases({ fixture, policy, calls: granted.map((one) => callOf(fixture, one)), isolation })
@@ -138,6 +141,12 @@ for (const name of NAMES) {
         assert.ok(seen !== undefined);
         assertOutcome(one, seen.outcome);
         assertRecords(one, seen.records);
+        for (const record of inWorker?.[index]?.records ?? []) {
+          assert.ok(
+            described.audit_rows.includes(record.type as RecordType),
+            `${name} does not tell of ${record.type}`,
+          );
+        }
         if (one.tool === undefined) assertAudited(tool, one, seen.records);
         assert.deepEqual(inCompartment?.[index], seen);
         const worker = inWorker?.[index];

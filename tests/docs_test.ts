@@ -86,6 +86,15 @@ Deno.test("readmeParts() escapes what would end a cell", () => {
   assert.match(readmeParts({ odd: manifest }).get("tools") ?? "", /^\| `odd` +\| one \\\| two +\| nothing/m);
 });
 
+Deno.test("no table that the code makes has an empty cell", async () => {
+  const manifests = JSON.parse(await read("src/tools/manifests.json"));
+  for (const [name, text] of readmeParts(manifests)) {
+    for (const line of text.trimEnd().split("\n")) assert.doesNotMatch(line, /\|\s*\|/, `${name}: ${line}`);
+  }
+  const rows = (readmeParts(manifests).get("grants") ?? "").trimEnd().split("\n").slice(2);
+  assert.equal(rows.length, Object.keys(manifests).length, "one row per tool");
+});
+
 Deno.test("README.md begins with the two commands", async () => {
   const [, , fence, ...commands] = (await read("README.md")).split("\n");
   assert.equal(fence, "```sh");

@@ -6,9 +6,11 @@
 import { DENIAL_CODES } from "../src/authority/denial_codes.ts";
 import { describeKeys, KEY_TABLE } from "../src/authority/keys.ts";
 import { rootsNeeded } from "../src/authority/file_access.ts";
-import type { RecordType } from "../src/audit/record.ts";
+import { OUTCOME_RECORD_TYPES, type RecordType } from "../src/audit/record.ts";
 import { EXIT_TABLE } from "../src/errors.ts";
 import { BUDGETS } from "../src/plan/budgets.ts";
+import { ISOLATIONS } from "../src/plan/plan.ts";
+import { describeTool } from "../src/report/tool_manifest.ts";
 import type { ToolManifest } from "../src/tool/manifest.ts";
 
 /** What each record says. Complete by its type: a new record type does not compile without its line. */
@@ -66,6 +68,7 @@ const PART_REGEXP = /(<!-- generated:([a-z]+) -->\n)([\s\S]*?)(<!-- \/generated 
 export function readmeParts(manifests: Readonly<Record<string, ToolManifest>>): ReadonlyMap<string, string> {
   return new Map([
     ["tools", toolsTable(Object.values(manifests))],
+    ["grants", grantsTable(Object.values(manifests))],
     ["keys", table(["act", "stopped by", "why"], KEY_TABLE.map((row) => [row.title, describeKeys(row), row.why]))],
     [
       "exits",
@@ -109,14 +112,30 @@ function toolsTable(manifests: readonly ToolManifest[]): string {
       summary,
       needs(authority),
       effect,
-      nonClaims.map(sentence).join(". "),
+      nonClaims.map(sentence).join(". ") || "nothing to mind",
     ]),
   );
 }
 
-function needs({ fs, endpoints = {}, model, service, credential, skills }: ToolManifest["authority"]): string {
+/** Each tool with the lines of a policy that grant it, where it runs, and the records that a call can cause. */
+function grantsTable(manifests: readonly ToolManifest[]): string {
+  const tools = manifests.toSorted((a, b) => a.family.localeCompare(b.family) || a.name.localeCompare(b.name))
+    .map(describeTool);
+  return table(
+    ["tool", "granted by, all together", ...ISOLATIONS, "records beside the outcome's"],
+    tools.map(({ name, grant_requirements, isolations, audit_rows }) => [
+      tick(name),
+      grant_requirements.map(({ policy }) => policy.split(", or ").map(tick).join(" or ")).join(", "),
+      ...ISOLATIONS.map((isolation) => isolations.includes(isolation) ? "yes" : "no"),
+      audit_rows.filter((type) => type === "tool_call" || !OUTCOME_RECORD_TYPES.has(type)).map(tick).join(", "),
+    ]),
+  );
+}
+
+function needs({ fs, endpoints = {}, model, service, credential, process, skills }: ToolManifest["authority"]): string {
   const places = [
     ...rootsNeeded(fs).map((need) => tick(`fs.${need}`)),
+    ...(process === true ? [tick("process.commands"), tick("process.cwd")] : []),
     ...(service === undefined ? [] : [tick(`${service}.repos`)]),
     ...(model === undefined ? [] : [tick("model")]),
     ...(skills === undefined ? [] : [tick("skills")]),

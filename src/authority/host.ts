@@ -66,6 +66,28 @@ export function parseIpv4(text: string): number | null {
   return value;
 }
 
+/**
+ * Whether an IPv6 address belongs to the public Internet: global unicast without what is set aside in it (protocol
+ * assignments and tunnels, which may lead to an IPv4 address of any kind, and documentation). Anything that is no address
+ * is not.
+ */
+export function isPublicIpv6(text: string): boolean {
+  const [first = 0, second = 0] = ipv6Start(text) ?? [];
+  if (first < 0x2000 || first > 0x3fff) return false;
+  if (first === 0x2001) return second >= 0x200 && second !== 0xdb8;
+  return first !== 0x2002 && !(first === 0x3fff && second < 0x1000);
+}
+
+/** The first two groups of an IPv6 address; `null` for what is none. */
+function ipv6Start(text: string): readonly [number, number] | null {
+  const host = URL.parse(`https://[${text}]/`)?.hostname;
+  if (host === undefined) return null;
+  // canonical now: the longest run of zeros is left out, no group has a leading one
+  const [head = ""] = host.slice(1, -1).split("::");
+  const [first = 0, second = 0] = head === "" ? [] : head.split(":").map((group) => parseInt(group, 16));
+  return [first, second];
+}
+
 /** Reads `a.b.c.d/bits`. Only for the constants of this module and what is made from them. */
 export function parseCidr(cidr: string): { readonly first: number; readonly bits: number } {
   const [address = "", bits = "32"] = cidr.split("/");

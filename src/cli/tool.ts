@@ -6,7 +6,7 @@
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import { nearest } from "../authority/nearest.ts";
 import { DataError, EXIT, type ExitCode } from "../errors.ts";
-import { ABSENT_TOOLS } from "../policy/check_tools.ts";
+import { ABSENT_REASON, ABSENT_TOOLS } from "../policy/check_tools.ts";
 import { typeText } from "../report/agent_types.ts";
 import { escapeText } from "../report/escape.ts";
 import { tableLines } from "../report/table.ts";
@@ -26,9 +26,6 @@ interface JsonOnly {
 const MARGIN = " ".repeat(12);
 
 const MANIFESTS = manifestsJson as unknown as ToolManifests;
-
-/** Why there is no tool that runs any program. */
-const ABSENT_REASON = "process_tool_supervisor_required_not_available";
 
 function list({ json }: JsonOnly): ExitCode {
   const tools = Object.keys(MANIFESTS).toSorted().flatMap((name) => maybeDescribe(name) ?? []);

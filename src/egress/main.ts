@@ -1,12 +1,14 @@
 /**
  * The egress process: the only way out for confined programs. It listens on one Unix socket, connects to the hosts it was
  * named and to no other, and tells its parent of each connection. Its own permissions are exactly that socket and those
- * hosts, so what it can reach does not depend on this code.
+ * hosts, so what it can reach does not depend on this code; only a name that leads to a private IPv6 address is turned
+ * away here, since flags have no words for such blocks.
  *
  * Arguments: the socket's path, then each `host:port`. Standard output: one JSON line for each connection.
  *
  * @module
  */
+import { isPublicIpv6 } from "../authority/host.ts";
 import { MAX_HEAD, readConnect } from "./connect_request.ts";
 
 /** Connections at the same time; further ones are closed at once. */
@@ -91,6 +93,11 @@ async function handle(inner: Deno.UnixConn, hosts: ReadonlySet<string>, report: 
     report.line({ decision: "failed", host, port });
     return await answer(inner, "502 Bad Gateway");
   }
+  if (isPrivatePeer(outer)) {
+    close(outer);
+    report.line({ decision: "deny", host, port });
+    return await answer(inner, "403 Forbidden");
+  }
   report.line({ decision: "allow", host, port });
   try {
     await answer(inner, "200 Connection established");
@@ -99,6 +106,14 @@ async function handle(inner: Deno.UnixConn, hosts: ReadonlySet<string>, report: 
   } finally {
     close(outer);
   }
+}
+
+/**
+ * Whether a name led to an IPv6 address that is not public. Flags name blocks of IPv4 addresses alone, so that these are
+ * closed here, before a byte is sent; no policy can grant such an address.
+ */
+function isPrivatePeer({ remoteAddr }: Deno.TcpConn): boolean {
+  return remoteAddr.hostname.includes(":") && !isPublicIpv6(remoteAddr.hostname);
 }
 
 async function readHead(inner: Deno.UnixConn, hosts: ReadonlySet<string>) {

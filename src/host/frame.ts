@@ -7,6 +7,9 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { copyIn, type CopyRefusal } from "../membrane/copy.ts";
 
+/** Longest `outcome` of an agent's module, in UTF-8 bytes: the largest result of a tool under the default budgets fits. */
+export const MAX_OUTCOME_BYTES = 16 * 1_048_576 + 65_536;
+
 /** Head of a line: its operation and whatever else it may name, none of it checked. */
 export interface Head {
   readonly op: unknown;

@@ -26,6 +26,7 @@ import type { RunContext } from "./context.ts";
 import { type Credentials, readCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { EventCheck } from "./event_check.ts";
+import { MAX_OUTCOME_BYTES } from "./frame.ts";
 import { auditOf, modelNote } from "./model_records.ts";
 import { loadParts, PowerBox } from "./powers.ts";
 import { openOnce, readFirstLine } from "./pipes.ts";
@@ -328,7 +329,9 @@ async function makeIsolate(
   events: IsolateEvents,
 ): Promise<Isolate> {
   const { toolArgBytes, toolResultBytes, parallelCalls, eventBytes, stateBytes, noteBytes } = plan.budgets;
-  const maxLineBytes = Math.max(toolArgBytes, eventBytes, stateBytes, noteBytes) + HEAD_BYTES;
+  // a module's outcome may be the result of a tool, as it was
+  const outcomeBytes = Math.min(toolResultBytes, MAX_OUTCOME_BYTES);
+  const maxLineBytes = Math.max(toolArgBytes, eventBytes, stateBytes, noteBytes, outcomeBytes) + HEAD_BYTES;
   switch (plan.isolation) {
     case "process": {
       if (ends === undefined) throw new BugError("bug_no_ends", "Cannot join the agent: its pipes are not open");

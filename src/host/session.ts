@@ -16,7 +16,7 @@ import type { EventCheck } from "./event_check.ts";
 import { ExpectedEvents } from "./expected_events.ts";
 import { type Answer, answerLine } from "./outbox.ts";
 import { snapshotOf, useState } from "./state_use.ts";
-import { answerOf, type SessionEnd, type Transcript } from "./transcript.ts";
+import { answerOf, endWith, type SessionEnd, type Transcript } from "./transcript.ts";
 import { errorOf, type Head, isId, parseHead, refusalOf } from "./frame.ts";
 
 const MAX_NAME = 256;
@@ -333,8 +333,7 @@ export class Session {
 
   #agentEnd(head: Head, body: string | undefined): boolean {
     if (head.status === "ok") {
-      const value = body === undefined || !copyIn(body).ok ? {} : { value: body };
-      this.#finish({ status: "ok", reason: "done", ...value });
+      this.#finish(endWith(body));
       return true;
     }
     if (head.status !== "error" && head.status !== "stalled") return false;

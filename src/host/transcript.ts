@@ -7,10 +7,10 @@ import type { AskedEntry, EndEntry } from "../audit/recording.ts";
 import { ASKED } from "../audit/recording.ts";
 import type { Redactor } from "../audit/redact.ts";
 import type { Sha256 } from "../audit/sha256.ts";
-import { canonical, type Json, type JsonObject } from "../json.ts";
+import { canonical, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { copyIn } from "../membrane/copy.ts";
 import type { Outcome } from "./ended.ts";
-import { type Head, isId } from "./frame.ts";
+import { type Head, isId, MAX_OUTCOME_BYTES } from "./frame.ts";
 import type { Answer } from "./outbox.ts";
 
 /** How a session ends. */
@@ -22,6 +22,13 @@ export interface SessionEnd {
   readonly error?: JsonObject;
   /** JSON text of the module's `outcome` export. */
   readonly value?: string;
+}
+
+/** How a session ends whose agent came to its end; `outcome` is the JSON text of its module's export: untrusted. */
+export function endWith(outcome: string | undefined): SessionEnd {
+  if (outcome === undefined || !copyIn(outcome).ok) return { status: "ok", reason: "done" };
+  if (utf8Length(outcome) > MAX_OUTCOME_BYTES) return { status: "error", reason: "outcome_too_large" };
+  return { status: "ok", reason: "done", value: outcome };
 }
 
 /** What a session tells, and asks of, the keeper of its order. */

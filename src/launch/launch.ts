@@ -29,8 +29,8 @@ import { Supervisor } from "./supervise.ts";
 import { sweepTemps } from "./sweep.ts";
 import { Turns } from "./turns.ts";
 
-/** Longest line of the host. */
-const MAX_LINE_BYTES = 32 * 1_048_576;
+/** Longest line of the host: an agent's outcome as a text in JSON, which may take twice its bytes, fits. */
+const MAX_LINE_BYTES = 40 * 1_048_576;
 /** What a host may take to leave once it has said that the run is over. */
 const LEAVE_MS = 2000;
 /** Digits of the seed that begin the names of a run's unfinished files. */

@@ -56,6 +56,20 @@ export function readChildren(pid: number): readonly number[] {
   }
 }
 
+/**
+ * Whether this process was started with its hang-up signal ignored, as `nohup` does. Unknown is no; so is every answer
+ * once a listener for any signal was added.
+ */
+export function ignoresHangup(): boolean {
+  try {
+    const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(Deno.readTextFileSync("/proc/self/status"))?.[1] ?? "0";
+    // the signal has number 1, the lowest bit
+    return (parseInt(mask.slice(-1), 16) & 1) === 1;
+  } catch {
+    return false;
+  }
+}
+
 function readStat(pid: number): ProcessFacts | undefined {
   let stat: string;
   try {

@@ -6,6 +6,7 @@
 import { OUTCOME_RECORD_TYPES, type RecordBody } from "../audit/record.ts";
 import type { Budgets } from "../plan/plan.ts";
 import { after } from "./after.ts";
+import { ignoresHangup } from "./process_facts.ts";
 import { readUsage } from "./usage.ts";
 
 /** Between two looks at the clock and at the processes. */
@@ -33,6 +34,8 @@ export class Supervisor {
   readonly #startedMs = performance.now();
   readonly #onInterrupt = () => this.end("interrupted");
   readonly #onTerminate = () => this.end("terminated");
+  /** A terminal was closed; whoever started us may have asked that this ends nothing. */
+  readonly #onHangup: () => void;
   #takeBack: (() => void) | undefined;
   #looking = false;
   #reason: string | undefined;
@@ -44,8 +47,12 @@ export class Supervisor {
   constructor(run: Supervised) {
     this.#run = run;
     this.#arm();
+    // Asked first: with the first listener for any signal the runtime takes this one over, ignored or not.
+    const isIgnored = ignoresHangup();
+    this.#onHangup = () => isIgnored || this.end("terminated");
     Deno.addSignalListener("SIGINT", this.#onInterrupt);
     Deno.addSignalListener("SIGTERM", this.#onTerminate);
+    Deno.addSignalListener("SIGHUP", this.#onHangup);
   }
 
   /** Why the run was ended from here; `undefined` if it was not. */
@@ -106,6 +113,7 @@ export class Supervisor {
     this.#takeBack = undefined;
     Deno.removeSignalListener("SIGINT", this.#onInterrupt);
     Deno.removeSignalListener("SIGTERM", this.#onTerminate);
+    Deno.removeSignalListener("SIGHUP", this.#onHangup);
   }
 
   #arm(): void {

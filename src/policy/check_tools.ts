@@ -14,6 +14,9 @@ import { asksModels, modelReach } from "./check_model.ts";
 /** Tools that do not exist on purpose: what people look for first, and what no argument check could hold. */
 export const ABSENT_TOOLS: readonly string[] = Object.freeze(["shell", "exec", "spawn"]);
 
+/** Why they are absent, as a slug. */
+export const ABSENT_REASON = "process_tool_supervisor_required_not_available";
+
 /** Plans the granted tools, sorted by name. */
 export function planTools(check: Check, budgets: Budgets): Record<string, PlannedTool> {
   const planned: [string, PlannedTool][] = [];
@@ -60,7 +63,7 @@ export function planTools(check: Check, budgets: Budgets): Record<string, Planne
 /** Refuses the name of a tool that does not exist, with what was probably meant. */
 export function refuseUnknown(check: Check, at: string, name: string): void {
   if (ABSENT_TOOLS.includes(name)) {
-    const message = `Cannot grant ${quote(name)}: it is deliberately absent`;
+    const message = `Cannot grant ${quote(name)}: it is deliberately absent (${ABSENT_REASON})`;
     const fix = "Remove it: there is no tool that runs any program; twokey tool list shows what there is";
     check.refuse({ at, code: "policy_absent_tool", message, fix });
     return;

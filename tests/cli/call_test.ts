@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/json.ts";
-import { type Project, withProject } from "../e2e/run_project.ts";
+import { cleanEnv, MAIN, type Project, withProject } from "../e2e/run_project.ts";
 
 /** Runs `call` and reads the one line that it prints. */
 async function callIn(
@@ -97,3 +97,47 @@ Deno.test("call says beside its line how to grant the tool, or that there is non
     );
     assert.equal((await run({ args: ["call", "slow", "--policy=agent.policy.jsonc"] })).stderr, "");
   }));
+
+Deno.test("call prints the whole of a large answer under the default budgets, also to a reader that is slow", () => {
+  const json = { name: "large", versions: {}, pad: "é".repeat(5 * 1_048_576) };
+  const exchange = {
+    request: { method: "GET", url: "https://<npm-registry>/large" },
+    response: { status: 200, body: json },
+  };
+  const fixture = JSON.stringify({ version: 1, recorded: "2026-01-01", exchanges: [exchange] });
+  return withProject({
+    agent: "",
+    files: { "answers.json": fixture },
+    policy: { tools: ["npm.metadata"], network: { fixtures: ["answers.json"] } },
+  }, async (project) => {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "-A",
+        "--no-prompt",
+        "--quiet",
+        MAIN,
+        "call",
+        "npm.metadata",
+        '{"package":"large"}',
+        "--policy=agent.policy.jsonc",
+      ],
+      cwd: project.dir,
+      clearEnv: true,
+      env: cleanEnv(project.dir.slice(0, -"/project".length)),
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const errors = new Response(child.stderr).text();
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    const pieces: Uint8Array[] = [];
+    for await (const piece of child.stdout) {
+      if (pieces.push(piece) < 10) await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const text = await new Blob(pieces as BlobPart[]).text();
+    assert.equal((await child.status).code, 0, `${await errors} ${text.slice(0, 300)}`);
+    assert.ok(text.endsWith("}\n"));
+    assert.deepEqual(JSON.parse(text).result, json);
+  });
+});

@@ -47,3 +47,18 @@ Deno.test("run with a --runs-dir that cannot be made is exit 74, not a fault", a
     }
   });
 });
+
+Deno.test("run refuses a tool that runs any program, by flag and by policy, with the reason why there is none", async () => {
+  await withProject({ agent: AGENT }, async ({ run, policy }) => {
+    for (const tool of ["shell", "exec", "spawn"]) {
+      await policy({ tools: [tool] });
+      for (const args of [["run", "--json"], ["run", "--json", "agent.ts", `--tool=${tool}`]]) {
+        const { code, stdout, records } = await run({ args });
+        assert.deepEqual([code, records], [65, []], stdout);
+        assert.match(stdout, new RegExp(`"${tool}\\\\": .*process_tool_supervisor_required_not_available`));
+      }
+      const called = await run({ args: ["call", tool, "{}", "--tool=echo"] });
+      assert.notEqual(called.code, 0, called.stdout);
+    }
+  });
+});

@@ -21,6 +21,43 @@ const MANIFEST_FIELDS = [
   "residual_owner",
 ];
 
+/** The tools that the first manual promises. */
+const FIRST_TOOLS = [
+  "echo",
+  "fail",
+  "slow",
+  "readFile",
+  "listFiles",
+  "writeArtifact",
+  "osv.query",
+  "npm.metadata",
+  "github.issue.read",
+  "github.pr.read",
+  "github.pr.files.list",
+  "github.release.latest.read",
+  "github.file.read",
+  "github.compare.read",
+  "github.commit.read",
+  "github.repo.read",
+  "github.workflow.run.read",
+  "github.workflow.jobs.list",
+  "github.check.runs.list",
+  "model.call",
+  "process",
+];
+
+Deno.test("tool list has the 21 tools that were promised first, each available in every isolation", async () => {
+  await withProject({}, async ({ run }) => {
+    const { stdout } = await run({ args: ["tool", "list", "--json"] });
+    const { tools } = JSON.parse(stdout) as { tools: Record<string, unknown>[] };
+    const found = new Map(tools.map((tool) => [tool.name, [tool.available, tool.worker, tool.isolations]]));
+    assert.equal(new Set(FIRST_TOOLS).size, 21);
+    for (const name of FIRST_TOOLS) {
+      assert.deepEqual(found.get(name), [true, "supported", ["process", "worker", "compartment"]], name);
+    }
+  });
+});
+
 Deno.test("tool list names every tool on one line and ends with the absent ones", async () => {
   await withProject({}, async ({ run }) => {
     const { code, stdout, stderr } = await run({ args: ["tool", "list"] });

@@ -80,18 +80,41 @@ async function textsBelow(folder: string): Promise<[string, string][]> {
   return found;
 }
 
+/** Looks into every file of a run for as long as it goes on; returns how many it looked into. */
+async function watchFiles({ stateHome, tmp, dir }: Project, child: Deno.ChildProcess): Promise<number> {
+  let isOver = false;
+  child.status.then(() => isOver = true);
+  let looked = 0;
+  while (!isOver) {
+    for (const folder of [stateHome, tmp, `${dir}/.twokey`]) {
+      const found = await textsBelow(folder).catch((error) => {
+        // it went while we looked
+        if (error instanceof Deno.errors.NotFound) return [];
+        throw error;
+      });
+      for (const [path, text] of found) assertNoCanary(text + path, path);
+      looked += found.length;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return looked;
+}
+
 async function runWith(project: Project, world: TlsWorld, isolation: string): Promise<RunResult> {
   let lines: Promise<string[]> = Promise.resolve([]);
+  let files: Promise<number> = Promise.resolve(0);
   const run = await project.run({
     args: ["run", "--json", `--isolation=${isolation}`],
     env: { TEST_PROXY: world.proxyUrl, TEST_CA: world.caFile, GITHUB_TOKEN: CANARY },
     onStart: (child) => {
       lines = watchCommandLines(child);
+      files = watchFiles(project, child);
     },
   });
   const seen = await lines;
   assert.ok(seen.some((line) => line.includes("--allow-env=GITHUB_TOKEN")), "the host was not seen");
   for (const line of seen) assertNoCanary(line, "a command line");
+  assert.ok(await files > 0, "no file was seen while it ran");
   return run;
 }
 

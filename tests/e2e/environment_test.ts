@@ -19,6 +19,9 @@ const HOSTILE: Readonly<Record<string, string>> = {
   NODE_TLS_REJECT_UNAUTHORIZED: "0",
   OTEL_DENO: "true",
   OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+  TWOKEY_CANARY: "of another run",
+  TWOKEY_LOCKED: "0",
+  TWOKEY_RUN_ID: "of-another-run",
   SECRET_OF_THE_CALLER: "correct horse battery staple",
 };
 

@@ -108,6 +108,97 @@ Deno.test("process ends what a call started at its deadline, and what is left at
     assert.ok(await eventually(async () => (await left()).length === 0, 5_000), String(await left()));
   }));
 
+const PATH = { env: { set: { PATH: "/usr/bin:/bin" } } };
+
+Deno.test("process asks a program to end before it kills it, so that it can clean up", () =>
+  withProject({
+    agent: callerOf([{
+      command: "sh",
+      args: ["-c", "trap 'echo cleaned > cleaned.txt; exit 0' TERM; sleep 307 & wait"],
+    }]),
+    policy: policyOf(SHELL, PATH, { budgets: { toolTimeoutMs: 1000 } }),
+  }, async (project) => {
+    const { events } = await eventsOf(project);
+    assert.equal(events[0]?.outcome, "timeout");
+    assert.equal(await Deno.readTextFile(`${project.dir}/cleaned.txt`), "cleaned\n");
+    assert.ok(await eventually(async () => (await processesNaming("sleep\u0000307")).length === 0, 5_000));
+  }));
+
+Deno.test("process says when something was left, and gives all output that still comes after the program's end", () =>
+  withProject({
+    agent: callerOf([
+      { command: "sh", args: ["-c", "(for i in 1 2 3 4 5 6 7 8; do sleep 0.1; echo $i; done) & echo first; exit 0"] },
+      { command: "sh", args: ["-c", "sleep 308 & echo only; exit 0"] },
+    ]),
+    policy: policyOf(SHELL, PATH),
+  }, async (project) => {
+    const startedMs = performance.now();
+    const { events } = await eventsOf(project);
+    assert.deepEqual([events[0]?.stdout, events[0]?.descendants_left], ["first\n1\n2\n3\n4\n5\n6\n7\n8\n", undefined]);
+    assert.deepEqual([events[1]?.stdout, events[1]?.exit_code, events[1]?.descendants_left], ["only\n", 0, true]);
+    assert.ok(performance.now() - startedMs < 20_000);
+    assert.ok(await eventually(async () => (await processesNaming("sleep\u0000308")).length === 0, 5_000));
+  }));
+
+Deno.test("process that cannot be started is an error and no result, alike in every isolation", async () => {
+  const agent = callerOf([{ command: "own" }, { command: "own", output: "summary" }, {
+    command: "own",
+    output: "stream",
+  }]);
+  for (const isolation of ["process", "worker", "compartment"]) {
+    const policy = { ...policyOf({ own: { path: "./own.sh" } }), isolation };
+    const files = { "own.sh": "#!/nowhere/interpreter\n" };
+    await withProject({ agent, policy, files }, async (project) => {
+      await Deno.chmod(`${project.dir}/own.sh`, 0o755);
+      const { events, records } = await eventsOf(project);
+      for (const { outcome, code, message } of events) {
+        assert.deepEqual([outcome, code], ["error", "process_spawn_failed"], isolation);
+        assert.ok(!String(message).includes("/"), String(message));
+      }
+      const types = records.map(({ type }) => type).filter((type) => type.startsWith("tool_"));
+      assert.deepEqual(types, ["tool_call", "tool_error", "tool_call", "tool_error", "tool_call", "tool_error"]);
+    });
+  }
+});
+
+Deno.test("process starts programs the same whatever loader the caller's environment names", () =>
+  withProject({
+    agent: callerOf([{ command: "printenv" }, { command: "sh", args: ["-c", "env | grep -E '^(LD_|NODE_|BASH_)'"] }]),
+    policy: policyOf({ ...SHELL, printenv: { path: "/usr/bin/printenv" } }, PATH),
+  }, async (project) => {
+    const env = { LD_LIBRARY_PATH: "/nowhere", NODE_OPTIONS: "--require=/nowhere.js", BASH_ENV: `${project.dir}/evil` };
+    await project.write("evil", "touch marker\n");
+    const { events } = await eventsOf(project, { env });
+    assert.deepEqual([events[0]?.stdout, events[0]?.exit_code], ["PATH=/usr/bin:/bin\n", 0], JSON.stringify(events[0]));
+    assert.deepEqual([events[1]?.stdout, events[1]?.exit_code], ["", 1]);
+    assert.ok(await Deno.lstat(`${project.dir}/marker`).then(() => false, () => true));
+  }));
+
+Deno.test("process leaves no program behind a run that is told to stop", async () => {
+  for (const [index, signal] of (["SIGINT", "SIGTERM", "SIGHUP"] as const).entries()) {
+    const n = 310 + 2 * index;
+    await withProject({
+      agent: callerOf([{
+        command: "sh",
+        args: ["-c", `trap '' INT TERM HUP; sleep ${n} & sleep ${n + 1}; sleep ${n + 1}`],
+      }]),
+      policy: policyOf(SHELL, PATH),
+    }, async (project) => {
+      const there = async () =>
+        (await Promise.all([n, n + 1].map((one) => processesNaming(`sleep\u0000${one}`)))).flat();
+      const { records, code } = await project.run({
+        onStart: async (child) => {
+          assert.ok(await eventually(async () => (await there()).length === 2, 15_000));
+          child.kill(signal);
+        },
+      });
+      assert.ok(await eventually(async () => (await there()).length === 0, 5_000), `${signal}: ${await there()}`);
+      assert.equal(code, 70);
+      assert.deepEqual(records.at(-1)?.in_flight, [{ call_id: "c1", tool: "process" }], signal);
+    });
+  }
+});
+
 Deno.test("process leaves no program behind a launcher that was killed", () =>
   withProject({
     agent: callerOf([{ command: "sleep", args: ["306"] }]),
@@ -256,6 +347,27 @@ Deno.test("the git grammar starts nothing that a repository names, and refuses o
     await git("config", "include.path", "../more.cfg");
     assert.equal((await eventsOf(project)).events[0]?.code, "process_repository_not_admitted");
     assert.ok(await Deno.lstat(marker).then(() => false, () => true), "something of the repository was started");
+  }));
+
+Deno.test("the git grammar starts nothing that a repository inside of the repository names", () =>
+  withRepository(READING.map((args) => ({ command: "git", args })), async (project, git) => {
+    const marker = `${project.dir}/marker`;
+    await project.write("evil.sh", `#!/bin/sh\ntouch ${marker}\ncat\n`);
+    await Deno.chmod(`${project.dir}/evil.sh`, 0o755);
+    await Deno.mkdir(`${project.dir}/inner`);
+    const inner = await repository(`${project.dir}/inner`, (await findAll(["git"]))?.git ?? "");
+    await git("add", "inner");
+    await git("commit", "--quiet", "-m", "a repository inside");
+    await project.write("inner/.gitattributes", "*.txt diff=evil filter=evil\n");
+    for (const key of ["core.fsmonitor", "diff.external", "diff.evil.textconv", "filter.evil.clean", "core.pager"]) {
+      await inner("config", key, `${project.dir}/evil.sh`);
+    }
+    const { events } = await eventsOf(project);
+    assert.match(String(events[0]?.stdout), / M a\.txt/);
+    for (const [index, { exit_code, stderr }] of events.entries()) {
+      assert.equal(exit_code, 0, `${READING[index]}: ${stderr}`);
+    }
+    assert.ok(await Deno.lstat(marker).then(() => false, () => true), "something of the inner repository was started");
   }));
 
 Deno.test("the git grammar never looks above the folder of the policy", () =>

@@ -128,6 +128,9 @@ Deno.test("buildEndpointUrl() refuses a declaration or a set of segments that is
   for (const url of ["https://x.test/a?b={c}", "https://X.test/", "https://u@x.test/", "https://x.test"] as const) {
     assert.throws(() => buildEndpointUrl({ method: "GET", url }, { c: "x" }), BugError);
   }
+  for (const url of ["http://x.test/{c}", "file:///{c}", "data:text/plain,{c}", "gopher://x.test/{c}"]) {
+    assert.throws(() => buildEndpointUrl({ method: "GET", url: url as "https://x.test/" }, { c: "x" }), BugError, url);
+  }
   assert.throws(() => buildEndpointUrl(NPM, {}), BugError);
   assert.throws(() => buildEndpointUrl(NPM, { package: "a", other: "b" }), BugError);
   assert.throws(() => buildEndpointUrl({ method: "GET", url: "https://x.test/{constructor}" }, {}), BugError);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { makeRedactor } from "../../src/audit/redact.ts";
 import { sha256Now } from "../../src/audit/sha256.ts";
-import { parseHead } from "../../src/host/frame.ts";
-import { answerOf, askedEntry, endEntry } from "../../src/host/transcript.ts";
+import { MAX_OUTCOME_BYTES, parseHead } from "../../src/host/frame.ts";
+import { answerOf, askedEntry, endEntry, endWith } from "../../src/host/transcript.ts";
 
 const SECRET = "hunter2hunter2";
 
@@ -63,4 +63,13 @@ Deno.test("answerOf() gives the text of a result, and outcome, code and message 
     failed: true,
     text: '{"outcome":"denied","code":"c","message":"m"}',
   });
+});
+
+Deno.test("endWith() keeps an outcome that fits, drops what is no plain data, and says when it is too large", () => {
+  assert.deepEqual(endWith(undefined), { status: "ok", reason: "done" });
+  assert.deepEqual(endWith("{"), { status: "ok", reason: "done" });
+  assert.deepEqual(endWith('{"a":1}'), { status: "ok", reason: "done", value: '{"a":1}' });
+  const text = JSON.stringify("é".repeat((MAX_OUTCOME_BYTES - 2) / 2));
+  assert.deepEqual(endWith(text), { status: "ok", reason: "done", value: text });
+  assert.deepEqual(endWith(`${text} `), { status: "error", reason: "outcome_too_large" });
 });

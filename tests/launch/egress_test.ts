@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/json.ts";
 import { egressFlags, startEgress } from "../../src/launch/egress.ts";
+import { canConfine, findAll } from "../e2e/programs_here.ts";
 import { eventually } from "../e2e/run_project.ts";
 
 const TWOKEY = new URL("../..", import.meta.url).pathname.replace(/\/$/, "");
@@ -68,4 +69,28 @@ Deno.test("egressFlags() grant one socket and the named hosts, and none of the p
   assert.ok(flags.includes("--allow-read=/run/x/s") && flags.includes("--allow-write=/run/x/s"));
   assert.ok(flags.some((flag) => flag.startsWith("--deny-net=") && flag.includes("169.254.0.0/16")));
   assert.deepEqual(flags.filter((flag) => /^--allow-(?:run|env|ffi|sys|all)|^-A/.test(flag)), []);
+});
+
+Deno.test("startEgress() sends nothing to a private IPv6 address that a granted name leads to", async () => {
+  const found = await findAll(["unshare", "mount", "ip"]);
+  if (found === undefined || !await canConfine()) return;
+  const dir = await Deno.makeTempDir({ prefix: "twokey-egress-" });
+  try {
+    await Deno.writeTextFile(`${dir}/hosts`, "fd00::9 inner.test\n");
+    const script = `mount --bind ${dir}/hosts /etc/hosts && ip link set lo up && ip addr add fd00::9/128 dev lo nodad &&
+      exec "$0" run -A --no-prompt --quiet "$1"`;
+    const peer = new URL("../egress/private_peer.ts", import.meta.url).pathname;
+    const { stdout, stderr } = await new Deno.Command(found.unshare ?? "", {
+      args: ["--user", "--map-root-user", "--mount", "--net", "/bin/sh", "-c", script, Deno.execPath(), peer],
+      stdin: "null",
+    }).output();
+    const text = new TextDecoder().decode(stdout);
+    assert.notEqual(text, "", new TextDecoder().decode(stderr));
+    const { answers, hits, decisions } = JSON.parse(text);
+    assert.deepEqual(answers, ["HTTP/1.1 403 Forbidden", "HTTP/1.1 200 Connection established"]);
+    assert.deepEqual(hits, ["127.0.0.1"]);
+    assert.deepEqual(decisions.slice(0, 2), ["deny", "allow"]);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
 });

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { verifyAudit } from "../../src/audit/reader.ts";
 import type { Isolation } from "../../src/plan/plan.ts";
-import { eventually, type Project, type ProjectOptions, type RunResult, withProject } from "../e2e/run_project.ts";
+import {
+  cleanEnv,
+  eventually,
+  MAIN,
+  type Project,
+  type ProjectOptions,
+  type RunResult,
+  withProject,
+} from "../e2e/run_project.ts";
 import { familyOf, isGone } from "./family.ts";
 import { runRawAgent } from "./raw_agent.ts";
 
@@ -50,6 +58,12 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
     exit: 70,
     check: ({ records }) => assert.deepEqual(records.at(-1)?.in_flight, [{ call_id: "c1", tool: "slow" }]),
   },
+  "a loop that catches whatever would end it": {
+    agent: `for (;;) { try { for (;;) JSON.parse("[]"); } catch {} finally { continue; } }`,
+    budgets: CPU,
+    reason: "cpu_exceeded",
+    exit: 70,
+  },
   "a heap that grows": {
     agent: `const all: unknown[] = []; while (true) all.push(new Array(1000).fill(1.5));`,
     budgets: { heapMb: 64 },
@@ -86,6 +100,13 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
       if (isolation === "process") assert.match(stack ?? "", /^TypeError: boom\n {4}at agent:\/\/\/agent\.ts:1:\d+$/);
       else assert.equal(stack, "");
     },
+  },
+  "an exception that speaks of a timeout, a denial and a budget": {
+    agent: `const error = new Error("agent tool timeout: slow, tool_denial, budget_exceeded, wall_exceeded");
+      error.name = "ToolCallError"; Object.assign(error, { outcome: "timeout", code: "tool_timeout" }); throw error;`,
+    reason: "agent_error",
+    exit: 1,
+    check: ({ records }) => assert.ok(!records.some(({ type }) => /timeout|denial|budget/.test(type))),
   },
   "an exception in a timer": {
     agent:
@@ -126,6 +147,16 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
       assert.equal(records.filter(({ type }) => type === "tool_result").length, 3);
       assert.equal(records.find(({ type }) => type === "budget_exceeded")?.budget, "tool_calls");
     },
+  },
+  "too many calls and events, each of them caught": {
+    agent: `for (;;) {
+      try { await callTool("echo", {}); } catch {}
+      try { emit({}); } catch {}
+    }`,
+    budgets: { toolCalls: 3, events: 100 },
+    reason: "budget_exceeded",
+    exit: 70,
+    check: ({ records }) => assert.equal(records.filter(({ type }) => type === "tool_result").length, 3),
   },
   "too many events in one turn": {
     agent: `for (let i = 0; i < 10; i++) emit({ i }); await callTool("echo", {});`,
@@ -179,6 +210,20 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
+Deno.test("launch() takes a module's outcome as large as a result may be, and ends a larger one as the agent's doing", async () => {
+  for (const isolation of ISOLATIONS) {
+    const policy = { isolation, budgets: { heapMb: 1024, rssMb: 2048 } };
+    await withProject({ agent: 'export const outcome = "\\\\".repeat(8_000_000);', policy }, async (project) => {
+      const { records, code, stderr } = await project.run();
+      assert.deepEqual([records.at(-1)?.reason, code], ["done", 0], `${isolation}: ${stderr}`);
+      await project.write("agent.ts", 'export const outcome = "\\\\".repeat(30_000_000);');
+      const large = await project.run();
+      assert.equal(large.code, 70, large.stderr);
+      assert.match(String(large.records.at(-1)?.reason), /^(?:outcome_too_large|frame_too_long)$/);
+    });
+  }
+});
+
 /** Kills or signals a part of a run that is at work. */
 const STOPPED: readonly {
   readonly name: string;
@@ -197,6 +242,12 @@ const STOPPED: readonly {
     isolations: ISOLATIONS,
     reason: "terminated",
     stop: async (launcher) => await signal(launcher, "SIGTERM"),
+  },
+  {
+    name: "SIGHUP to the launcher",
+    isolations: ISOLATIONS,
+    reason: "terminated",
+    stop: async (launcher) => await signal(launcher, "SIGHUP"),
   },
   {
     name: "a host that is killed",
@@ -233,6 +284,28 @@ Deno.test("launch() ends a run whose parts are signalled or killed", async () =>
       assert.equal(run.code, reason === "agent_crash" ? 1 : 70);
       await assertWhole(run, launcher);
     });
+  });
+});
+
+Deno.test("launch() goes on after its terminal was closed where that was asked for", async () => {
+  const agent =
+    `${BUSY} await new Promise((resolve) => setTimeout(resolve, 1500)); emit({ kind: "went on" }); close();`;
+  await withProject({ agent, policy: { tools: ["slow"], budgets: { toolTimeoutMs: 4000 } } }, async (project) => {
+    const root = project.dir.slice(0, -"/project".length);
+    const child = new Deno.Command("/bin/sh", {
+      args: ["-c", 'trap "" HUP; exec "$0" run -A --no-prompt --quiet "$1" run', Deno.execPath(), MAIN],
+      cwd: project.dir,
+      clearEnv: true,
+      env: cleanEnv(root),
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    const text = () => textOfLog(`${project.dir}/.twokey/runs`);
+    assert.ok(await eventually(async () => (await text()).includes('"tool_call"'), 10_000));
+    child.kill("SIGHUP");
+    assert.ok(await eventually(async () => (await text()).includes("went on"), 10_000), await text());
+    await child.status;
   });
 });
 
