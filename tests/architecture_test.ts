@@ -18,7 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   audit: ["errors", "json", "authority", "tool"],
   policy: ["errors", "json", "authority", "plan", "tool", "gate"],
   isolate: ["errors", "json", "membrane"],
-  egress: [],
+  egress: ["authority"],
   host: ["errors", "json", "authority", "plan", "tool", "tools", "gate", "membrane", "audit", "isolate"],
   launch: ["errors", "json", "authority", "plan", "tool", "policy", "audit", "gate"],
   replay: ["errors", "json", "authority", "plan", "gate", "audit", "tool"],
