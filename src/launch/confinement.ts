@@ -179,13 +179,13 @@ export function specOf(
 }
 
 /**
- * What the folders are now that confined programs get to see.
+ * What the folders are now that are mounted for confined programs: a mount follows whatever stands at its path later.
  *
  * @throws {ControlError} If one of them is not where the policy was compiled for.
  */
-export function folderIdentities({ plan, places }: PlacedPlan, { cwd }: ProcessPlan): FolderIdentity[] {
-  const roots = new Set([...cwd, ...plan.fs.write].map(({ root }) => absolute(root, places)));
-  return [...roots].map((path) => {
+export function mountedFolders(sorted: SortedPlan, process: ProcessPlan): FolderIdentity[] {
+  const { read, write } = specOf(sorted, process, { program: "/usr/bin/true", env: {}, withWords: false });
+  return [...read, ...write].map((path) => {
     const info = Deno.realPathSync(path) === path ? Deno.lstatSync(path) : undefined;
     if (info?.isDirectory === true) return { path, dev: info.dev, ino: info.ino ?? 0 };
     throw new ControlError("control_sandbox", "Cannot confine programs: a folder of the policy was moved");

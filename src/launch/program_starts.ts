@@ -18,8 +18,8 @@ import { confinedCommand, hostNamespace } from "./confine.ts";
 import {
   type Confinement,
   findConfinement,
-  folderIdentities,
   hasOwnSession,
+  mountedFolders,
   plainNamespace,
   specOf,
   tryRun,
@@ -238,7 +238,7 @@ async function writeStarts(request: StartRequest, writing: Writing): Promise<Pro
   return {
     programs: Object.fromEntries(started),
     passed,
-    folders: "form" in found ? folderIdentities(request, process) : [],
+    folders: "form" in found ? mountedFolders({ plan, places, inside }, process) : [],
     confined: "form" in found,
     namespaced: isNamespace,
   };

@@ -49,7 +49,7 @@ export interface ProgramSetup {
   readonly programs: Readonly<Record<string, ProgramStart>>;
   /** Values of the variables that the caller passes on; those that are not set are absent. */
   readonly passed: Readonly<Record<string, string>>;
-  /** What the folders were at the start that confined programs see; empty where nothing is confined. */
+  /** What the folders were at the start that are mounted for confined programs; empty where nothing is confined. */
   readonly folders: readonly FolderIdentity[];
   /** Whether every program runs confined. */
   readonly confined: boolean;
