@@ -255,6 +255,7 @@ class Runner {
     { stdout, stderr, argv }: { readonly stdout: Output; readonly stderr: Output; readonly argv: readonly string[] },
   ): Promise<ChildEnd> {
     const { setup, tell } = this.#options;
+    await this.#assertFolders(name);
     const words = Object.entries(chosen).map(([key, value]) => `${key}=${value}`);
     const isWrapped = start.runWithEnv !== null;
     const withWords = isWrapped && words.length > 0;
@@ -273,6 +274,20 @@ class Runner {
       stderr,
       tell,
     });
+  }
+
+  /** A mount follows whatever stands at a path when it is made: it must be the folder that the launcher looked at. */
+  async #assertFolders(name: string): Promise<void> {
+    for (const { path, dev, ino } of this.#options.setup.folders) {
+      let same = false;
+      try {
+        const info = await Deno.lstat(path);
+        same = info.isDirectory && info.dev === dev && info.ino === ino && await Deno.realPath(path) === path;
+      } catch {
+        // it is gone
+      }
+      if (!same) throw new ToolError("process_spawn_failed", `Cannot start "${name}": a folder that it sees was moved`);
+    }
   }
 
   /** Tells a program that failed from one that never started. */

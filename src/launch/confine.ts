@@ -66,6 +66,9 @@ export interface ConfineForm {
   readonly inFront: boolean;
 }
 
+/** What the host's namespace depends on. */
+export type NamespaceForm = Pick<ConfineForm, "uid" | "inFront"> & { readonly tools: Pick<ConfineTools, "unshare"> };
+
 /** Variables that a shell adds on its way. */
 const SHELL_VARIABLES = ["OLDPWD", "SHLVL", "_"];
 
@@ -91,7 +94,7 @@ function isInherited(name: string): boolean {
 }
 
 /** What starts the host in a pid namespace of its own, so that nothing it started outlives it; empty where not possible. */
-export function hostNamespace({ tools, uid, inFront }: ConfineForm): readonly string[] {
+export function hostNamespace({ tools, uid, inFront }: NamespaceForm): readonly string[] {
   if (!inFront || tools.unshare === undefined) return [];
   const user = uid === 0 ? [] : ["--user", "--map-current-user"];
   return [tools.unshare, ...user, "--pid", "--mount", "--fork", "--mount-proc", "--kill-child=KILL", "--"];

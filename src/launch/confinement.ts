@@ -3,13 +3,15 @@
  *
  * @module
  */
-import { PROTECTED_PLACES, SECRET_PLACES } from "../authority/names.ts";
+import { SECRET_PLACES } from "../authority/names.ts";
 import { isInside, resolvePath } from "../authority/path.ts";
 import { ControlError } from "../errors.ts";
-import { absolute, type Places, type Plan } from "../plan/plan.ts";
+import { absolute, backupOf, stateHome } from "../plan/plan.ts";
 import type { ProcessPlan } from "../plan/process_plan.ts";
+import type { FolderIdentity } from "../plan/program_setup.ts";
 import { findProgram } from "./channels.ts";
 import { confinedCommand, type ConfineForm, type ConfineSpec, hostNamespace, type Layout } from "./confine.ts";
+import type { InsideRoots, PlacedPlan } from "./inside_roots.ts";
 import { elfWrapper, scriptWrapper, type WrapperSpec } from "./wrapper.ts";
 
 /** What a probe may take, in milliseconds. */
@@ -32,10 +34,9 @@ const ETC = [
 ];
 const ROOT_LINKS = ["/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32"];
 
-/** A plan on this machine. */
-export interface PlacedPlan {
-  readonly plan: Plan;
-  readonly places: Places;
+/** A plan on this machine, with its write roots as confined programs have them. */
+export interface SortedPlan extends PlacedPlan {
+  readonly inside: InsideRoots;
 }
 
 /** What this machine can do. */
@@ -43,7 +44,7 @@ export type Confinement = { readonly form: ConfineForm } | { readonly missing: s
 
 /** Finds out by trying whether programs can be confined as the plan needs it. */
 export async function findConfinement(
-  request: PlacedPlan,
+  request: SortedPlan,
   process: ProcessPlan,
   dir: string,
 ): Promise<Confinement> {
@@ -66,13 +67,26 @@ export async function findConfinement(
   return { missing: problem };
 }
 
+/**
+ * What gives the host a pid namespace of its own where its programs are not confined: what they leave behind ends with the
+ * run then. Empty where this machine has none.
+ */
+export async function plainNamespace(): Promise<readonly string[]> {
+  if (Deno.build.os !== "linux") return [];
+  const form = { tools: { unshare: await findProgram("unshare") }, uid: Deno.uid() ?? 0, inFront: true };
+  const prefix = hostNamespace(form);
+  const [program, ...args] = prefix;
+  if (program === undefined) return [];
+  return await tryRun(program, [...args, "/usr/bin/true"]) === undefined ? prefix : [];
+}
+
 /** Tries a wrapper as the run's own will be, and the namespace of the host. */
 async function probe(
-  { plan, places }: PlacedPlan,
+  sorted: SortedPlan,
   process: ProcessPlan,
   { form, dir }: { readonly form: ConfineForm; readonly dir: string },
 ): Promise<string | undefined> {
-  const spec = specOf({ plan, places }, process, { program: "/usr/bin/true", env: {}, withWords: false });
+  const spec = specOf(sorted, process, { program: "/usr/bin/true", env: {}, withWords: false });
   const path = `${dir}/probe-${form.inFront ? "front" : "plain"}`;
   await writeWrapper(path, confinedCommand(form, spec));
   const [program = "", ...prefix] = hostNamespace(form);
@@ -132,36 +146,50 @@ async function exists(path: string): Promise<boolean> {
 
 /** What one program of a plan is confined to. */
 export function specOf(
-  { plan, places }: PlacedPlan,
+  { plan, places, inside }: SortedPlan,
   process: ProcessPlan,
   { program, env, withWords }: Pick<ConfineSpec, "program" | "env" | "withWords">,
 ): ConfineSpec {
   const folders = process.cwd.map(({ root }) => absolute(root, places));
-  const roots = plan.fs.write.map(({ root }) => absolute(root, places));
-  const hidden = [resolvePath(places.project, ".twokey"), places.state].filter((place) =>
-    [...folders, ...roots].some((root) => isInside(root, place))
-  );
-  const secret = folders.flatMap((root) =>
-    SECRET_PLACES.filter((name) => name !== ".git/config").map((name) => `${root}/${name}`)
-  );
+  const roots = [...folders, ...inside.write, ...inside.readOnly];
+  const isSeen = (place: string) => roots.some((root) => isInside(root, place));
+  const hidden = [resolvePath(places.project, ".twokey"), stateHome(places)].filter(isSeen);
+  const session = plan.session === undefined ? [] : [absolute(plan.session.file, places)];
+  const secret = [
+    ...folders.flatMap((root) =>
+      SECRET_PLACES.filter((name) => name !== ".git/config").map((name) => `${root}/${name}`)
+    ),
+    ...session.flatMap((file) => [file, backupOf(file)]).filter(isSeen),
+  ].filter(isFile);
+  const { write, readOnly } = inside;
+  // what lies in a folder that can be written is there already; a mount of its own would follow what a program put in
+  // the place of a folder above it
+  const outer = (root: string) => !write.some((other) => other !== root && isInside(other, root));
   return {
     program,
     env,
     withWords,
     // what cannot be kept from being written inside is not made writable at all
-    read: [...folders, ...roots.filter((root) => holdsProtected(root, places))],
-    write: roots.filter((root) => !holdsProtected(root, places)),
+    read: [...new Set([...folders, ...readOnly])].filter((root) => outer(root) && !write.includes(root)),
+    write: write.filter(outer),
     hiddenFolders: hidden.filter(isFolder),
-    hiddenFiles: secret.filter(isFile),
+    hiddenFiles: [...new Set(secret)].filter((file) => !hidden.some((folder) => isInside(folder, file))),
     timeoutMs: Math.max(...Object.values(plan.tools).map(({ timeoutMs }) => timeoutMs), 0),
   };
 }
 
-/** Whether a root holds a place that no tool may write. */
-export function holdsProtected(root: string, { project, state }: Places): boolean {
-  return [...PROTECTED_PLACES.map((place) => resolvePath(project, place)), state].some((place) =>
-    isInside(root, place)
-  );
+/**
+ * What the folders are now that are mounted for confined programs: a mount follows whatever stands at its path later.
+ *
+ * @throws {ControlError} If one of them is not where the policy was compiled for.
+ */
+export function mountedFolders(sorted: SortedPlan, process: ProcessPlan): FolderIdentity[] {
+  const { read, write } = specOf(sorted, process, { program: "/usr/bin/true", env: {}, withWords: false });
+  return [...read, ...write].map((path) => {
+    const info = Deno.realPathSync(path) === path ? Deno.lstatSync(path) : undefined;
+    if (info?.isDirectory === true) return { path, dev: info.dev, ino: info.ino ?? 0 };
+    throw new ControlError("control_sandbox", "Cannot confine programs: a folder of the policy was moved");
+  });
 }
 
 function isFolder(path: string): boolean {

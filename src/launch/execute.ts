@@ -22,7 +22,7 @@ import { startedBy } from "../plan/program_setup.ts";
 import { findPrebuilt } from "./prebuilt.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
 import { prepareStarts, type ProgramStarts } from "./program_starts.ts";
-import { assertRunId, makeRunDir, makeRunId } from "./run_dir.ts";
+import { assertRunId, makeRunDir, makeRunId, makeRunsDir } from "./run_dir.ts";
 import type { RunSession, RunSessionOptions } from "./run_session.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
@@ -117,7 +117,11 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
   await makeRoots(plan, places);
   const egress = new EgressRecords();
   let starts: ProgramStarts | undefined;
+  let session: RunSession | undefined;
   try {
+    // Before programs are prepared: what is to be hidden from them must be there, and nobody may make it later.
+    if (plan.process !== undefined) await makeRunsDir(prepared, options.runsDir);
+    if (options.withSession === true) session = await openSession({ plan, places, initial: options.state });
     starts = await prepareStarts({
       plan,
       places,
@@ -126,13 +130,6 @@ export async function execute(prepared: PreparedRun, options: ExecuteOptions): P
       env: (name) => Deno.env.get(name),
       onEgress: (fields) => egress.take(fields),
     });
-  } catch (error) {
-    await dropGroundwork(options.groundwork);
-    throw error;
-  }
-  let session: RunSession | undefined;
-  try {
-    if (options.withSession === true) session = await openSession({ plan, places, initial: options.state });
     const gathered = { base, channels, fixtures, caPem, proxy, starts, egress, session };
     return await executeWith(prepared, options, gathered);
   } catch (error) {
@@ -226,9 +223,12 @@ async function executeWith(
     start,
     clock,
     seed,
-    programs: starts === undefined
-      ? undefined
-      : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
+    programs: starts === undefined ? undefined : {
+      setup: starts.setup,
+      prefix: starts.prefix,
+      attach: (write) => egress.attach(write),
+      findWritten: starts.findWritten,
+    },
     approvals: approvals?.parts,
     answerer: answererOf(options),
     dryRun: options.dryRun ?? false,

@@ -323,6 +323,7 @@ class Run {
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;
     if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
+    this.#findWritten();
     const judged = endingOf({
       words: this.#words,
       ended: this.#supervisor.reason,
@@ -362,6 +363,20 @@ class Run {
       head: audit.head,
       records: audit.seq,
     };
+  }
+
+  /** A program of the run left what other programs obey: nothing is undone, the run has failed. */
+  #findWritten(): void {
+    const path = this.#options.programs?.findWritten();
+    if (path === undefined) return;
+    const code = "protected_path_written";
+    this.#words.fault ??= {
+      code,
+      message:
+        `Cannot call the run done: a program left ${JSON.stringify(path)}, which no tool may write; look at it and ` +
+        "remove it",
+    };
+    this.#supervisor.end(code);
   }
 
   /** Keeps the state of a run that ended well. Everything that could change it has settled: the host is gone. */

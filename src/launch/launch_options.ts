@@ -6,7 +6,7 @@
 import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
 import type { JsonObject } from "../json.ts";
-import type { Places, Plan } from "../plan/plan.ts";
+import type { Places, Plan, PortablePath } from "../plan/plan.ts";
 import type { ProgramSetup } from "../plan/program_setup.ts";
 import type { ChannelPaths } from "./channels.ts";
 import type { RunSession } from "./run_session.ts";
@@ -48,6 +48,8 @@ export interface LaunchOptions {
     readonly prefix: readonly string[];
     /** Is handed what writes a record of the launcher's own, once the log is open. */
     attach(write: (body: RecordBody) => void): void;
+    /** What a confined program wrote that no tool may write; asked once the host is gone, and every program with it. */
+    findWritten(): PortablePath | undefined;
   } | undefined;
   /** What the agent's state starts with; absent: nothing. */
   readonly state?: JsonObject;

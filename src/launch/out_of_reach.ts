@@ -22,12 +22,17 @@ export function assertOutOfReach(
   { code, log }: { readonly code: string; readonly log: string } = { code: "usage_runs_dir", log: "the log" },
 ): void {
   const kept = plan.fs.secret.filter(isPlace).map((place) => absolute(place, places));
-  for (const [what, roots] of [["write", plan.fs.write], ["read", plan.fs.read]] as const) {
+  const reached = [
+    ["write root", plan.fs.write],
+    ["read root", plan.fs.read],
+    ["folder of programs", plan.process?.cwd ?? []],
+  ] as const;
+  for (const [what, roots] of reached) {
     const root = roots.find((root) => isInside(absolute(root.root, places), dir));
-    if (root === undefined || (what === "read" && kept.some((place) => isInside(place, dir)))) continue;
+    if (root === undefined || (what !== "write root" && kept.some((place) => isInside(place, dir)))) continue;
     throw new UsageError(
       code,
-      `Cannot keep ${log} below the ${what} root "${root.label}": agents have access there; name a folder outside of it`,
+      `Cannot keep ${log} below the ${what} "${root.label}": agents have access there; name a folder outside of it`,
     );
   }
 }

@@ -10,7 +10,7 @@ import { programEnv } from "../gate/program_env.ts";
 import { isSecretVariable } from "../authority/variables.ts";
 import { MIN_SECRET_BYTES } from "../audit/redact.ts";
 import { type JsonObject, utf8Length } from "../json.ts";
-import { absolute, type Places, type Plan } from "../plan/plan.ts";
+import { absolute, type Places, type Plan, portable, type PortablePath } from "../plan/plan.ts";
 import type { ProcessPlan } from "../plan/process_plan.ts";
 import type { ProgramSetup, ProgramStart } from "../plan/program_setup.ts";
 import type { ProgramFact } from "../policy/program_fact.ts";
@@ -19,12 +19,14 @@ import {
   type Confinement,
   findConfinement,
   hasOwnSession,
-  holdsProtected,
+  mountedFolders,
+  plainNamespace,
   specOf,
   tryRun,
   writeWrapper,
 } from "./confinement.ts";
 import { type Egress, startEgress } from "./egress.ts";
+import { findProtected, type InsideRoots, insideRoots } from "./inside_roots.ts";
 import { makePrivateDir } from "./state_dir.ts";
 
 /** What the programs of a run need. */
@@ -47,6 +49,8 @@ export interface ProgramStarts {
   readonly prefix: readonly string[];
   /** What `run_start` says. */
   readonly record: JsonObject;
+  /** What a confined program wrote that no tool may write. To be asked when no program is left. */
+  findWritten(): PortablePath | undefined;
   /** Ends what was started for it and removes what was written. */
   close(): Promise<void>;
 }
@@ -61,11 +65,13 @@ export async function prepareStarts(request: StartRequest): Promise<ProgramStart
   const { plan: { process }, locked } = request;
   if (process === undefined) return undefined;
   const dir = await makeWrapperDir(request);
+  const inside: InsideRoots = process.sandbox === "off" ? { write: [], readOnly: [] } : insideRoots(request);
   let egress: Egress | undefined;
+  let guard: DirGuard | undefined;
   try {
     const found: Confinement = process.sandbox === "off"
       ? { missing: "the policy turns it off" }
-      : await findConfinement(request, process, dir);
+      : await findConfinement({ ...request, inside }, process, dir);
     const mustConfine = process.sandbox === "required" || (process.sandbox === "auto" && locked);
     if ("missing" in found && mustConfine) {
       throw new ControlError("control_sandbox", `Cannot confine the programs of the policy: ${found.missing}`);
@@ -74,20 +80,29 @@ export async function prepareStarts(request: StartRequest): Promise<ProgramStart
       egress = await startEgress({ hosts: process.egress, twokey: request.places.twokey, onRecord: request.onEgress });
     }
     const passed = passedValues(process, request.env);
-    const setup = await writeStarts(request, { process, dir, found, passed, egressSocket: egress?.socket });
-    const prefix = "form" in found ? hostNamespace(found.form) : [];
+    const prefix = "form" in found ? hostNamespace(found.form) : await plainNamespace();
+    if ("form" in found && Object.keys(passed).length > 0) guard = guardDir(dir);
+    const isNamespace = prefix.length > 0;
+    const egressSocket = egress?.socket;
+    const setup = await writeStarts(request, { process, dir, inside, found, passed, egressSocket, isNamespace });
     return {
       setup,
       prefix,
-      record: recordOf(request, process, { found, isNamespace: prefix.length > 0 }),
+      record: recordOf(request, process, { found, inside, isNamespace }),
+      findWritten: () => {
+        const path = "form" in found ? findProtected(inside.write, request) : undefined;
+        return path === undefined ? undefined : portable(path, request.places);
+      },
       close: async () => {
         await egress?.close();
         await removeDir(dir);
+        await guard?.close();
       },
     };
   } catch (error) {
     await egress?.close();
     await removeDir(dir);
+    await guard?.close();
     throw error;
   }
 }
@@ -152,17 +167,50 @@ async function removeDir(dir: string): Promise<void> {
   }
 }
 
+/** Removes a folder even if the launcher is killed. */
+interface DirGuard {
+  /** Lets it go; the folder is removed. */
+  close(): Promise<void>;
+}
+
+/**
+ * Has a process of its own wait for the launcher's end and remove the folder then: wrappers hold values of the caller, and
+ * a launcher that is killed removes nothing.
+ */
+function guardDir(dir: string): DirGuard {
+  const child = new Deno.Command("/bin/sh", {
+    // the pipe ends with the launcher, whatever ends it
+    args: ["-c", 'read -r _; exec rm -rf -- "$1"', "sh", dir],
+    stdin: "piped",
+    stdout: "null",
+    stderr: "null",
+    clearEnv: true,
+    env: { PATH: "/usr/bin:/bin" },
+    cwd: "/",
+    detached: true,
+  }).spawn();
+  child.unref();
+  return {
+    close: async () => {
+      await child.stdin.close();
+      await child.status;
+    },
+  };
+}
+
 interface Writing {
   readonly process: ProcessPlan;
   readonly dir: string;
+  readonly inside: InsideRoots;
   readonly found: Confinement;
   readonly passed: Readonly<Record<string, string>>;
   readonly egressSocket: string | undefined;
+  readonly isNamespace: boolean;
 }
 
 /** Writes a wrapper for each command, two where an agent may give variables other values. */
 async function writeStarts(request: StartRequest, writing: Writing): Promise<ProgramSetup> {
-  const { process, dir, found, passed, egressSocket } = writing;
+  const { process, dir, inside, found, passed, egressSocket, isNamespace } = writing;
   const { plan, places, programs } = request;
   const started: [string, ProgramStart][] = [];
   const hasVariables = process.env.pass.length + Object.keys(process.env.set).length > 0;
@@ -178,7 +226,7 @@ async function writeStarts(request: StartRequest, writing: Writing): Promise<Pro
     }
     const env = programEnv(command.args, process, { places, passed });
     const confine = async (file: string, withWords: boolean): Promise<string> => {
-      const spec = { ...specOf({ plan, places }, process, { program: path, env, withWords }), egressSocket };
+      const spec = { ...specOf({ plan, places, inside }, process, { program: path, env, withWords }), egressSocket };
       await writeWrapper(file, confinedCommand(found.form, spec));
       return file;
     };
@@ -187,8 +235,13 @@ async function writeStarts(request: StartRequest, writing: Writing): Promise<Pro
     const runWithEnv = hasVariables ? await confine(`${dir}/${name}~env`, true) : run;
     started.push([name, { run, runWithEnv, ownSession: hasOwnSession(), path, identity }]);
   }
-  const isNamespace = "form" in found && hostNamespace(found.form).length > 0;
-  return { programs: Object.fromEntries(started), passed, confined: "form" in found, namespaced: isNamespace };
+  return {
+    programs: Object.fromEntries(started),
+    passed,
+    folders: "form" in found ? mountedFolders({ plan, places, inside }, process) : [],
+    confined: "form" in found,
+    namespaced: isNamespace,
+  };
 }
 
 /** Without confinement a wrapper still closes what leaks, and dies with the host. */
@@ -206,14 +259,16 @@ async function tryExec(file: string): Promise<boolean> {
 }
 
 function recordOf(
-  { plan, places, programs }: StartRequest,
+  { places, programs }: StartRequest,
   process: ProcessPlan,
-  { found, isNamespace }: { readonly found: Confinement; readonly isNamespace: boolean },
+  { found, inside, isNamespace }: {
+    readonly found: Confinement;
+    readonly inside: InsideRoots;
+    readonly isNamespace: boolean;
+  },
 ): JsonObject {
   const confined = "form" in found;
-  const readOnly = plan.fs.write.map(({ root }) => root).filter((root) =>
-    holdsProtected(absolute(root, places), places)
-  );
+  const readOnly = inside.readOnly.map((path) => portable(path, places));
   return {
     programs: Object.fromEntries(
       Object.entries(process.commands).map((
@@ -231,9 +286,11 @@ function recordOf(
           ...(readOnly.length === 0 ? {} : { read_only_inside: readOnly }),
         }
         : {
+          host_pid_namespace: isNamespace,
           why: found.missing,
-          means: "programs can do what this user can; what leaves its session is not ended; " +
-            "the log is only as safe as the programs granted",
+          means: `programs can do what this user can; what leaves its session outlives its call${
+            isNamespace ? "" : " and the run"
+          }; the log is only as safe as the programs granted`,
         }),
     },
   };

@@ -4,6 +4,7 @@
  * @module
  */
 import { RUN_ID_REGEXP } from "../audit/writer.ts";
+import { isInside } from "../authority/path.ts";
 import { AuditError, CreateError, UsageError } from "../errors.ts";
 import type { CompiledPolicy } from "./compile_policy.ts";
 import { assertOutOfReach } from "./out_of_reach.ts";
@@ -37,6 +38,29 @@ export function makeRunId(clock: number): string {
 }
 
 /**
+ * Finds the folder that runs are kept in, and makes what is above it; returns its absolute path. To be called before
+ * programs are prepared: what does not exist cannot be hidden from them.
+ *
+ * @throws {AuditError} Where it cannot be made. @throws {UsageError} Where agents could reach it.
+ */
+export async function makeRunsDir(
+  prepared: Pick<CompiledPolicy, "loaded" | "places" | "plan">,
+  runsDir: string | undefined,
+): Promise<string> {
+  const { loaded, places } = prepared;
+  if (runsDir !== undefined) {
+    const named = await makeNamedDir(runsDir);
+    assertOutOfReach(named, prepared);
+    return named;
+  }
+  if (loaded.file === null || !await isWritable(places.project)) return `${places.state}/runs`;
+  // The checkout is somebody else's data: a link in the place of `.twokey` must not decide where the log goes.
+  await makeDir(`${places.project}/.twokey`, { above: places.project, mode: 0o700 });
+  await ignoreInGit(`${places.project}/.twokey`);
+  return `${places.project}/.twokey/runs`;
+}
+
+/**
  * Makes the folder of a run; returns its absolute path.
  *
  * @throws {CreateError} `run_id_taken` where a run of that id is there already.
@@ -47,25 +71,12 @@ export async function makeRunDir(
   runId: string,
   { runsDir, named = false }: RunDirOptions = {},
 ): Promise<string> {
-  const { loaded, places } = prepared;
-  if (runsDir !== undefined) {
-    const dir = `${await makeRunsDir(runsDir)}/${runId}`;
-    assertOutOfReach(dir, prepared);
-    await assertFree(dir, { runId, named });
-    await orUnusable(runsDir, () => Deno.mkdir(dir, { mode: 0o700 }));
-    return dir;
-  }
-  const inState = `${places.state}/runs/${runId}`;
-  if (loaded.file === null || !await isWritable(places.project)) {
-    await assertFree(inState, { runId, named });
-    await makePrivateDir(inState);
-    return inState;
-  }
-  const dir = `${places.project}/.twokey/runs/${runId}`;
+  const dir = `${await makeRunsDir(prepared, runsDir)}/${runId}`;
+  if (runsDir !== undefined) assertOutOfReach(dir, prepared);
   await assertFree(dir, { runId, named });
-  // The checkout is somebody else's data: a link in the place of `.twokey` must not decide where the log goes.
-  await makeDir(dir, { above: places.project, mode: 0o700 });
-  await ignoreInGit(`${places.project}/.twokey`);
+  if (runsDir !== undefined) await orUnusable(runsDir, () => Deno.mkdir(dir, { mode: 0o700 }));
+  else if (isInside(prepared.places.project, dir)) await makeDir(dir, { above: prepared.places.project, mode: 0o700 });
+  else await makePrivateDir(dir);
   return dir;
 }
 
@@ -84,7 +95,7 @@ async function assertFree(dir: string, { runId, named }: { runId: string; named:
 }
 
 /** Makes the folder that the caller named for logs, and gives its real path. */
-function makeRunsDir(path: string): Promise<string> {
+function makeNamedDir(path: string): Promise<string> {
   return orUnusable(path, async () => {
     await Deno.mkdir(path, { recursive: true, mode: 0o700 });
     return await Deno.realPath(path);

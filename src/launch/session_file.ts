@@ -9,7 +9,7 @@
 import { isInside, parentOf } from "../authority/path.ts";
 import { AuditError, DataError } from "../errors.ts";
 import { isJsonObject, type JsonObject, nestsDeeper, sha256, utf8Length } from "../json.ts";
-import type { Places, PortablePath } from "../plan/plan.ts";
+import { backupOf, type Places, type PortablePath } from "../plan/plan.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
 
 const TYPE = "agent_session";
@@ -20,8 +20,6 @@ const SEALED = /,"mac":"([0-9a-f]{64})"\}\n$/;
 const MAX_FILE_BYTES = 128 * 1_048_576;
 /** Levels of a session file, at most: a value of the agent, and what is around it. */
 const MAX_DEPTH = 70;
-/** What is put behind the name of a session file for the one that a reset set aside. */
-const BACKUP = ".reset-backup";
 
 /** What identifies a session. */
 export interface SessionPlace {
@@ -98,12 +96,12 @@ export class SessionFile {
 
   /** Absolute paths of the session file and of the one that a reset set aside. */
   get paths(): { readonly session: string; readonly backup: string } {
-    return { session: this.#place.path, backup: `${this.#place.path}${BACKUP}` };
+    return { session: this.#place.path, backup: backupOf(this.#place.path) };
   }
 
   /** The same two paths for records and messages. */
   get shown(): { readonly session: PortablePath; readonly backup: PortablePath } {
-    return { session: this.#place.shown, backup: `${this.#place.shown}${BACKUP}` };
+    return { session: this.#place.shown, backup: backupOf(this.#place.shown) };
   }
 
   /**

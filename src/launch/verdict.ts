@@ -18,7 +18,8 @@ export const AGENT_FAILED: ReadonlySet<string> = new Set([
 ]);
 
 /** Reasons that mean that a control is missing or did not hold. */
-const CONTROL_REGEXP = /^(?:attest_|control_|gate_fault$|proxy_unusable$|ca_unusable$|credential_|host_not_ready$)/;
+const CONTROL_REGEXP =
+  /^(?:attest_|control_|gate_fault$|proxy_unusable$|ca_unusable$|credential_|host_not_ready$|protected_path_written$)/;
 
 /** A denial as the log has it. */
 export interface SeenDenial {

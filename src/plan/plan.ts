@@ -221,6 +221,11 @@ export interface SessionPlan {
   readonly rule: string;
 }
 
+/** Path of the file that a reset sets a session file aside as. */
+export function backupOf(path: string): string {
+  return `${path}.reset-backup`;
+}
+
 /** Something the policy's author accepted in spite of a refusal of the compiler. */
 export interface UnsafeGrant {
   /**
@@ -311,6 +316,12 @@ export interface Places {
   readonly twokey: string;
   /** `${state}`: the user's state of this project, outside of it. */
   readonly state: string;
+}
+
+/** The folder that holds the user's state of every project: no agent of one may see what another one keeps. */
+export function stateHome({ state }: Pick<Places, "state">): string {
+  const parent = state.slice(0, state.lastIndexOf("/"));
+  return parent.endsWith("/twokey") ? parent : state;
 }
 
 /** Where the modules of a package are in a plan, the slash behind it included: `${npm}/<name>@<version>/`. */

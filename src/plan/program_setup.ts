@@ -16,6 +16,16 @@ export interface FileIdentity {
   readonly mtimeMs: number;
 }
 
+/** Numbers of a folder that change when another one takes its place. */
+export interface FolderIdentity {
+  /** Absolute real path. */
+  readonly path: string;
+  /** Number of the device that holds the folder. */
+  readonly dev: number;
+  /** Number of the folder on its device. */
+  readonly ino: number;
+}
+
 /** How one program is started. */
 export interface ProgramStart {
   /** What is run: the program itself, or the wrapper that the launcher wrote for it. Absolute. */
@@ -39,6 +49,8 @@ export interface ProgramSetup {
   readonly programs: Readonly<Record<string, ProgramStart>>;
   /** Values of the variables that the caller passes on; those that are not set are absent. */
   readonly passed: Readonly<Record<string, string>>;
+  /** What the folders were at the start that are mounted for confined programs; empty where nothing is confined. */
+  readonly folders: readonly FolderIdentity[];
   /** Whether every program runs confined. */
   readonly confined: boolean;
   /** Whether the host has a pid namespace of its own: then its numbers mean nothing outside, and all in it ends with it. */

@@ -6,7 +6,7 @@
 import { makeNameFinder, PROTECTED_NAMES } from "../authority/names.ts";
 import { isInside, relativeTo } from "../authority/path.ts";
 import type { JsonObject } from "../json.ts";
-import type { Budgets, ExpectedEvents, SessionPlan } from "../plan/plan.ts";
+import { backupOf, type Budgets, type ExpectedEvents, type SessionPlan } from "../plan/plan.ts";
 import { type Check, quote } from "./check.ts";
 
 /** Most bytes of a state that is kept: the host hands it over in one line, and the file is read as a whole. */
@@ -68,7 +68,8 @@ export function schemaFiles({ loaded, facts }: Check): string[] {
 /**
  * Plans `session`.
  *
- * @returns The plan, and the absolute path of a session file outside the user's state folder: no tool may touch it.
+ * @returns The plan, and the absolute paths of a session file outside the user's state folder and of the one that a reset sets
+ * aside: no tool may touch them.
  */
 export function planSession(
   check: Check,
@@ -135,7 +136,7 @@ function planNamedSession(check: Check, text: string): ReturnType<typeof planSes
     const what = `${check.name(`/fs/read/${read}/root`)} names it as well`;
     refuse("policy_protected", what, "Remove the read root: an agent has its state as state");
   }
-  return { plan: { file: check.portable(fact.path), rule: at }, kept: [fact.path] };
+  return { plan: { file: check.portable(fact.path), rule: at }, kept: [fact.path, backupOf(fact.path)] };
 }
 
 function isRunFile(path: string, folders: readonly string[]): boolean {

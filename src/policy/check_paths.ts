@@ -20,6 +20,7 @@ import {
   type Plan,
   type PortablePath,
   type ReadRoot,
+  stateHome,
   type UnsafeGrant,
   type WriteRoot,
 } from "../plan/plan.ts";
@@ -189,8 +190,8 @@ function writeRoots(check: Check): Root[] {
 function checkNesting(check: Check, roots: readonly Root[]): void {
   const around = makeAround(roots);
   for (const [index, inner] of roots.entries()) {
-    const { project, state } = check.facts.places;
-    if (isInside(state, inner.path) || isInside(resolvePath(project, ".twokey"), inner.path)) {
+    const { project } = check.facts.places;
+    if (isInside(stateHome(check.facts.places), inner.path) || isInside(resolvePath(project, ".twokey"), inner.path)) {
       const message = `Cannot read ${check.name(`${inner.at}/root`)}: the runner keeps its state there`;
       check.refuse({ at: `${inner.at}/root`, code: "policy_protected", message, fix: "Remove the root" });
     }
@@ -227,12 +228,13 @@ function makeAround(roots: readonly Root[]): (path: string) => readonly Root[] {
 
 /** Every protected place, absolute, whether it exists or not. */
 function protectedPlaces(check: Check, kept: readonly string[]): string[] {
-  const { places: { project, twokey, state }, denoDir } = check.facts;
+  const { places: { project, twokey }, denoDir } = check.facts;
   const places = [
     ...PROTECTED_PLACES.map((place) => resolvePath(project, place)),
     resolvePath(check.loaded.base, LOCK_FILE),
     ...["src", "mod.ts", "deno.json", "deno.lock"].map((place) => resolvePath(twokey, place)),
-    state,
+    // the state of every project: what one agent was refused is not to be had through another one
+    stateHome(check.facts.places),
     ...kept,
   ];
   if (check.loaded.file !== null) places.push(check.loaded.file);
@@ -261,10 +263,10 @@ function refuseProtected(check: Check, root: Root, places: readonly string[]): v
 
 /** The places below read roots that key 1 denies: the runner's state first, then likely secrets the policy does not name. */
 function secretPlaces(check: Check, roots: readonly Root[], hidden: readonly string[]): string[] {
-  const { project, state } = check.facts.places;
+  const { project } = check.facts.places;
   const folders = roots.filter(({ folder }) => folder);
   const around = makeAround(roots);
-  const places = [resolvePath(project, ".twokey"), state, ...hidden].filter((place) =>
+  const places = [resolvePath(project, ".twokey"), stateHome(check.facts.places), ...hidden].filter((place) =>
     folders.some(({ path }) => isInside(path, place))
   );
   for (const name of SECRET_PLACES) {

@@ -7,7 +7,7 @@ import { canonicalHost } from "../authority/host.ts";
 import { isInside, nameOf, parentOf, relativeTo, resolvePath } from "../authority/path.ts";
 import { codeRunnerFamily } from "../authority/programs.ts";
 import { isLoaderVariable, isSecretVariable, isSystemLoaderVariable } from "../authority/variables.ts";
-import type { UnsafeGrant } from "../plan/plan.ts";
+import { stateHome, type UnsafeGrant } from "../plan/plan.ts";
 import type { CommandGrammar, PlannedCommand, ProcessPlan, WorkFolder } from "../plan/process_plan.ts";
 import { type Check, quote } from "./check.ts";
 import { isDate } from "./check_paths.ts";
@@ -181,7 +181,7 @@ function planRules(check: Check, at: string, { options = {}, positionals = [], m
 
 function planFolders(check: Check, { cwd }: ProcessPolicy): WorkFolder[] {
   const folders: WorkFolder[] = [];
-  const { project, state } = check.facts.places;
+  const { project } = check.facts.places;
   for (const [index, text] of cwd.entries()) {
     const at = `/process/cwd/${index}`;
     const fact = check.path(at, text);
@@ -193,7 +193,7 @@ function planFolders(check: Check, { cwd }: ProcessPolicy): WorkFolder[] {
       check.refuse({ at, code: "policy_root_missing", message, fix: "Name a folder that exists" });
       continue;
     }
-    if (isInside(state, fact.path) || isInside(resolvePath(project, ".twokey"), fact.path)) {
+    if (isInside(stateHome(check.facts.places), fact.path) || isInside(resolvePath(project, ".twokey"), fact.path)) {
       const message = `Cannot start programs in ${shown}: the runner keeps its state there`;
       check.refuse({ at, code: "policy_protected", message, fix: "Name another folder" });
     }

@@ -358,9 +358,15 @@ function notesOf(plan: Plan): string[] {
     notes.push(
       "What a started program does is bounded by its confinement alone: neither key sees it" +
         (plan.process.sandbox === "required" ? "" : "; without confinement it can do what this user can"),
-      "Without confinement, what leaves its program's session is not ended with the run, and the log is only as safe as " +
-        "the programs granted",
+      "Without confinement, what leaves its program's session outlives its call, and the run too where the host cannot have a " +
+        "pid namespace; and the log is only as safe as the programs granted",
     );
+    if (plan.fs.write.length > 0) {
+      notes.push(
+        "A write root that holds a protected place or name is read-only for confined programs; where one leaves such a name in " +
+          "another root, the run ends as protected_path_written and nothing is undone",
+      );
+    }
     if (plan.process.egress.length > 0) {
       notes.push("Programs can send anything to the hosts they may reach; the proxy sees host and port, no content");
     }

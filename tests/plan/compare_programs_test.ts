@@ -46,7 +46,7 @@ Deno.test("hostFlags() name the programs, or what is started in their place", ()
   assert.equal(flag(), "--allow-run=/usr/bin/git");
   const identity = { dev: 1, ino: 1, size: 1, mtimeMs: 1 };
   const start = { run: "/w/git", runWithEnv: "/w/git~env", ownSession: true, path: "/usr/bin/git", identity };
-  const setup = { programs: { git: start }, passed: {}, confined: true, namespaced: true };
+  const setup = { programs: { git: start }, passed: {}, folders: [], confined: true, namespaced: true };
   assert.equal(flag(startedBy(setup)), "--allow-run=/w/git,/w/git~env");
   assert.ok(!hostFlags(plan, places).some((one) => one.startsWith("--allow-run")));
 });
