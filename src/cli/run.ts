@@ -171,18 +171,32 @@ async function assertBelowBase(revision: string, { loaded, plan }: PreparedRun):
   );
 }
 
-/** The same policy, asking the pinned endpoints where it names recorded answers. */
+/**
+ * The same policy, asking the pinned endpoints where it names recorded answers.
+ *
+ * @throws {DataError} `live_without_provider` where recorded answers are all that a model has.
+ */
 function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
   const { network, model, ...policy } = loaded.policy;
+  if (model?.fixture !== undefined && model.provider === undefined) {
+    throw new DataError(
+      "live_without_provider",
+      `Cannot run --live: "${loaded.nameOf("/model")}" has recorded answers, and no provider that could be asked`,
+      {
+        position: loaded.positionOf("/model/fixture"),
+        fix: 'Add "provider": "openai.responses", "apiKeyEnv": "VARIABLE" and "models": ["name"] beside it, or run ' +
+          "without --live",
+      },
+    );
+  }
   const { fixtures: _, ...asking } = network ?? {};
-  // A model's recorded answers stay where nobody is named who could answer in their place
   const { fixture: _recorded, ...answering } = model ?? {};
   return {
     ...loaded,
     policy: {
       ...policy,
       ...(network === undefined ? {} : { network: asking }),
-      ...(model === undefined ? {} : { model: model.provider === undefined ? model : answering }),
+      ...(model === undefined ? {} : { model: answering }),
     },
   };
 }

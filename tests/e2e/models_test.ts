@@ -269,3 +269,15 @@ Deno.test("call asks a model under flags alone, with a secret that serves this t
         assert.deepEqual(world.connects, []);
       }),
   ));
+
+Deno.test("run --live is refused where a model has recorded answers and no provider, with the place and the fix", async () => {
+  const files = { "answers.json": '{"responses":[{"id":"a","response":{}}]}' };
+  const policy = { tools: ["model.call"], model: { fixture: "answers.json" } };
+  await withProject({ agent: "emit({});", policy, files }, async (project) => {
+    assert.equal((await project.run()).code, 0);
+    const live = await project.run({ args: ["run", "--live"] });
+    assert.equal(live.code, 65, live.stdout);
+    assert.match(live.stderr, /Cannot run --live: "model" has recorded answers, and no provider/);
+    assert.match(live.stderr, / at agent\.policy\.jsonc:\d+:\d+\n {2}fix: Add "provider": .*"apiKeyEnv"/);
+  });
+});
