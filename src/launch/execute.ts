@@ -204,6 +204,7 @@ async function executeWith(
     },
   });
   const run = starts === undefined ? {} : { run: startedBy(starts.setup) };
+  const hidden = unusedSecrets(prepared);
   const end = await launch({
     // what the caller hands over is no part of the plan, which a lock covers
     plan: options.context === undefined ? plan : { ...plan, context: options.context },
@@ -218,7 +219,8 @@ async function executeWith(
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
     code: prepared.code,
     fixtures,
-    redactor: redactorOf(plan, starts?.setup.passed ?? {}),
+    redactor: redactorOf(plan, { passed: starts?.setup.passed ?? {}, hidden }),
+    hidden,
     cacheKey: key,
     caPem,
     runId,
@@ -348,8 +350,11 @@ function hostEnv(plan: Plan): Record<string, string> {
   return env;
 }
 
-/** Knows every credential that the host gets, so that nothing which it or the agent prints can show one. */
-function redactorOf(plan: Plan, passed: Readonly<Record<string, string>>): Redactor {
+/** Knows every credential of the policy, so that nothing which host or agent print can show one. */
+function redactorOf(
+  plan: Plan,
+  { passed, hidden }: Readonly<Record<"passed" | "hidden", Readonly<Record<string, string>>>>,
+): Redactor {
   const secrets = new Map<string, string>(
     Object.entries(passed).filter(([name, value]) => isSecretVariable(name) && utf8Length(value) >= MIN_SECRET_BYTES),
   );
@@ -358,7 +363,23 @@ function redactorOf(plan: Plan, passed: Readonly<Record<string, string>>): Redac
     // One that is too short is refused by the host before anything runs
     if (value !== undefined && utf8Length(value) >= MIN_SECRET_BYTES) secrets.set(env, value);
   }
+  for (const [name, value] of Object.entries(hidden)) secrets.set(name, value);
   return makeRedactor({ fields: plan.redact, secrets });
+}
+
+/**
+ * Credentials that the policy names and this run does not use, as its answers are recorded: a file or an answer may hold
+ * one all the same. By the name of their variable; those that are too short to be told from harmless text are left out.
+ */
+function unusedSecrets({ plan, loaded: { policy } }: PreparedRun): Readonly<Record<string, string>> {
+  const { github, model, secrets = {} } = policy;
+  const used = new Set(Object.values(plan.credentials).map(({ env }) => env));
+  const hidden: Record<string, string> = Object.create(null);
+  for (const name of [model?.apiKeyEnv, github?.tokenEnv, ...Object.values(secrets)]) {
+    const value = name === undefined || used.has(name) ? undefined : Deno.env.get(name);
+    if (name !== undefined && value !== undefined && utf8Length(value) >= MIN_SECRET_BYTES) hidden[name] = value;
+  }
+  return hidden;
 }
 
 /** The address of the proxy that a plan names, as it is in the caller's environment now. */

@@ -30,8 +30,10 @@ export interface LaunchOptions {
   readonly code: string;
   /** Recorded answers and other inputs that the launcher read and checked, by the path that the plan names. */
   readonly fixtures: Readonly<Record<string, string>>;
-  /** Knows the credentials that the host is given: what either process prints is scrubbed of them. */
+  /** Knows the credentials of the policy: what either process prints is scrubbed of them. */
   readonly redactor: Redactor;
+  /** Credentials of the policy that the run does not use, by the name of their variable: the host keeps them out of the log. */
+  readonly hidden?: Readonly<Record<string, string>>;
   /** 64 hexadecimal digits; authenticates cache envelopes. */
   readonly cacheKey: string;
   /** Text of the certificate authority that the plan names. */

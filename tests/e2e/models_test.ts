@@ -278,6 +278,41 @@ Deno.test("run --live is refused where a model has recorded answers and no provi
     const live = await project.run({ args: ["run", "--live"] });
     assert.equal(live.code, 65, live.stdout);
     assert.match(live.stderr, /Cannot run --live: "model" has recorded answers, and no provider/);
-    assert.match(live.stderr, / at agent\.policy\.jsonc:\d+:\d+\n {2}fix: Add "provider": .*"apiKeyEnv"/);
+    assert.match(live.stderr, / at \S*agent\.policy\.jsonc:\d+:\d+\n {2}fix: Add "provider": .*"apiKeyEnv"/);
   });
+});
+
+Deno.test("a run from recorded answers keeps the credentials that its policy names out of log, recording and terminal", async () => {
+  const key = "sk-hidden-0123456789abcdef";
+  const files = { "answers.json": JSON.stringify({ responses: [{ id: "a", response: { text: `key ${key}` } }] }) };
+  const agent = `
+    const { text } = await callTool("model.call", { id: "a" });
+    emit({ text });
+    auditNote(text);
+    console.log(text);
+    throw new Error(text);
+  `;
+  const provider = { provider: "openai.responses", models: ["gpt-5-mini"], fixture: "answers.json", audit: "redacted" };
+  const policies = {
+    apiKeyEnv: { model: { ...provider, apiKeyEnv: "NAMED_KEY" } },
+    secrets: { model: provider, secrets: { "model.call": "NAMED_KEY" } },
+  };
+  for (const [name, policy] of Object.entries(policies)) {
+    for (const isolation of ["process", "compartment"]) {
+      const whole = { tools: ["model.call"], isolation, ...policy };
+      await withProject({ agent, policy: whole, files }, async (project) => {
+        const run = await project.run({ args: ["run", "--json", "--record"], env: { NAMED_KEY: key } });
+        assert.equal(run.code, 1, run.stderr);
+        const log = await Deno.readTextFile(run.auditPath);
+        const recording = await Deno.readTextFile(run.auditPath.replace("audit.jsonl", "recording.jsonl"));
+        for (const text of [run.stdout, run.stderr, log, recording]) {
+          assert.match(text, /key \[REDACTED|key \[/i, `${name} ${isolation}: ${text.slice(0, 300)}`);
+          assert.equal(text.includes(key), false, `${name} ${isolation}`);
+        }
+        // Without the variable it is a text like any other
+        const plain = await project.run();
+        assert.match(await Deno.readTextFile(plain.auditPath), /key sk-hidden/);
+      });
+    }
+  }
 });
