@@ -19,7 +19,7 @@ import { escapeText, shellWord } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { approvalsOf } from "./approvals_of.ts";
 import { DeclinedError } from "./confirm.ts";
-import { err, out, outJson, styleFor } from "./io.ts";
+import { err, errLines, out, outJson, styleFor } from "./io.ts";
 import { findDefaultPolicy } from "./default_policy.ts";
 import { loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
 import { Progress } from "./progress.ts";
@@ -73,6 +73,7 @@ async function runNamed(
     record: flags.record,
     ...await approvalsOf(flags, { progress, mayPrompt: !flags.json, project: () => project }),
     onProgress: (line) => err(`${line}\n`),
+    onNotice: errLines,
     onPrepared: async (prepared, locked) => {
       const { plan } = prepared;
       project = prepared.places.project;
@@ -290,7 +291,14 @@ async function report(
       }\n`,
     );
   }
-  if (end.control !== undefined) out(`${style.bad("control")}   ${escapeText(end.control.message)}\n`);
+  if (end.control !== undefined) {
+    const { message, position, fix } = end.control;
+    out(`${style.bad("control")}   ${escapeText(message)}\n`);
+    if (position !== undefined) {
+      out(`          at ${escapeText(`${relativePath(position.file)}:${position.line}:${position.column}`)}\n`);
+    }
+    if (fix !== undefined) out(`          fix: ${escapeText(fix)}\n`);
+  }
 }
 
 function recordingBeside(auditPath: string): string {

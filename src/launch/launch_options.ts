@@ -5,6 +5,7 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
+import type { Position } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Places, Plan } from "../plan/plan.ts";
 import type { ProgramSetup } from "../plan/program_setup.ts";
@@ -83,8 +84,10 @@ export interface RunEnd {
   readonly value: string | undefined;
   /** What the host attested before the agent started. */
   readonly attestation: JsonObject | undefined;
-  /** A control that did not hold, with what is known of it. */
-  readonly control: { readonly code: string; readonly message: string } | undefined;
+  /** A control that did not hold, with what is known of it; where a line of the policy is behind it, its place and the fix. */
+  readonly control:
+    | { readonly code: string; readonly message: string; readonly position?: Position; readonly fix?: string }
+    | undefined;
   /** Calls that had started and have no outcome. */
   readonly inFlight: readonly { readonly call_id: string; readonly tool: string }[];
   /** Hash of the last record, for `audit verify --head`. */

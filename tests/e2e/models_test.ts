@@ -212,6 +212,22 @@ Deno.test("run stops before it starts without the key, and does not show one tha
       const unset = await project.run({ env });
       assert.equal(unset.code, 78, unset.stdout);
       assert.equal(unset.records.at(-1)?.reason, "credential_unset");
+      assert.deepEqual(unset.records[0]?.credentials_unset, ["MODEL_KEY"]);
+      const { control } = JSON.parse(unset.stdout);
+      assert.match(control.message, /the variable "MODEL_KEY", which "model\.apiKeyEnv" names, is not set/);
+      assert.match(control.fix, /^Run `export MODEL_KEY=…` first, or /);
+      assert.match(control.position.file, /agent\.policy\.jsonc$/);
+      const told = await project.run({ args: ["run"], env });
+      assert.match(
+        told.stdout,
+        /control {3}.*MODEL_KEY.*\n {10}at agent\.policy\.jsonc:\d+:\d+\n {10}fix: Run `export MODEL_KEY/,
+      );
+      const called = await project.run({
+        args: ["call", "model.call", '{"id":"a"}', "--policy=agent.policy.jsonc"],
+        env,
+      });
+      assert.equal(called.code, 78);
+      assert.match(called.stderr, /fix: Run `export MODEL_KEY=…` first/);
       const bad = await project.run({ env: { ...env, MODEL_KEY: `${KEY} ` } });
       assert.equal(bad.code, 78, bad.stdout);
       assert.ok(!(bad.stdout + bad.stderr + JSON.stringify(bad.records)).includes(KEY));
