@@ -10,7 +10,7 @@ import { judge } from "../launch/verdict.ts";
 import { escapeText } from "../report/escape.ts";
 import { approvalsOf } from "./approvals_of.ts";
 import type { Context } from "./command.ts";
-import { err, outJson, reportError } from "./io.ts";
+import { err, errLines, outJson, reportError } from "./io.ts";
 import { loadNamed, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
 import { Progress } from "./progress.ts";
 import { unknownTool } from "./unknown_tool.ts";
@@ -30,10 +30,11 @@ interface Flags extends RunFlags {
 
 async function runCall(flags: Flags, tool: string, args: string): Promise<ExitCode> {
   const progress = new Progress({ quiet: true });
-  const { result, reason } = await callTool(async () => (await loadNamed(flags)).loaded, { tool, args }, {
+  const { result, reason, fix } = await callTool(async () => (await loadNamed(flags)).loaded, { tool, args }, {
     dryRun: flags.dryRun,
     ...(flags.runsDir === undefined ? {} : { runsDir: flags.runsDir }),
     ...await approvalsOf(flags, { progress, mayPrompt: true }),
+    onNotice: errLines,
     onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
   });
   outJson(result);
@@ -44,6 +45,7 @@ async function runCall(flags: Flags, tool: string, args: string): Promise<ExitCo
     const advice = unknownTool(tool) ?? grant;
     if (advice !== undefined) err(`fix: ${advice}\n`);
   }
+  if (fix !== undefined) err(`fix: ${escapeText(fix)}\n`);
   if (reason === "approval_pending") err("fix: see it with `twokey approval inbox`, allow it, and call again\n");
   if (reason === "done") return EXITS[result.outcome];
   return judge({ reason, denials: [], expected: [], done: 1, failOnDenial: false, failOnNothing: false }).exit;

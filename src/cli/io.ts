@@ -35,6 +35,11 @@ export function err(text: string): void {
   write(Deno.stderr, text);
 }
 
+/** Prints lines of our own on standard error; what they quote may be somebody else's. */
+export function errLines(text: string): void {
+  err(`${text.split("\n").map((line) => escapeText(line)).join("\n")}\n`);
+}
+
 /** Prints one JSON value on standard output, on one line. What an agent wrote is in it, so it is safe for a terminal. */
 export function outJson(value: unknown): void {
   out(`${escapeJson(JSON.stringify(value))}\n`);

@@ -19,7 +19,7 @@ import { escapeText, shellWord } from "../report/escape.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
 import { approvalsOf } from "./approvals_of.ts";
 import { DeclinedError } from "./confirm.ts";
-import { err, out, outJson, styleFor } from "./io.ts";
+import { err, errLines, out, outJson, styleFor } from "./io.ts";
 import { findDefaultPolicy } from "./default_policy.ts";
 import { loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
 import { Progress } from "./progress.ts";
@@ -73,6 +73,7 @@ async function runNamed(
     record: flags.record,
     ...await approvalsOf(flags, { progress, mayPrompt: !flags.json, project: () => project }),
     onProgress: (line) => err(`${line}\n`),
+    onNotice: errLines,
     onPrepared: async (prepared, locked) => {
       const { plan } = prepared;
       project = prepared.places.project;
@@ -171,18 +172,32 @@ async function assertBelowBase(revision: string, { loaded, plan }: PreparedRun):
   );
 }
 
-/** The same policy, asking the pinned endpoints where it names recorded answers. */
+/**
+ * The same policy, asking the pinned endpoints where it names recorded answers.
+ *
+ * @throws {DataError} `live_without_provider` where recorded answers are all that a model has.
+ */
 function withoutFixtures(loaded: LoadedPolicy): LoadedPolicy {
   const { network, model, ...policy } = loaded.policy;
+  if (model?.fixture !== undefined && model.provider === undefined) {
+    throw new DataError(
+      "live_without_provider",
+      `Cannot run --live: "${loaded.nameOf("/model")}" has recorded answers, and no provider that could be asked`,
+      {
+        position: loaded.positionOf("/model/fixture"),
+        fix: 'Add "provider": "openai.responses", "apiKeyEnv": "VARIABLE" and "models": ["name"] beside it, or run ' +
+          "without --live",
+      },
+    );
+  }
   const { fixtures: _, ...asking } = network ?? {};
-  // A model's recorded answers stay where nobody is named who could answer in their place
   const { fixture: _recorded, ...answering } = model ?? {};
   return {
     ...loaded,
     policy: {
       ...policy,
       ...(network === undefined ? {} : { network: asking }),
-      ...(model === undefined ? {} : { model: model.provider === undefined ? model : answering }),
+      ...(model === undefined ? {} : { model: answering }),
     },
   };
 }
@@ -276,7 +291,14 @@ async function report(
       }\n`,
     );
   }
-  if (end.control !== undefined) out(`${style.bad("control")}   ${escapeText(end.control.message)}\n`);
+  if (end.control !== undefined) {
+    const { message, position, fix } = end.control;
+    out(`${style.bad("control")}   ${escapeText(message)}\n`);
+    if (position !== undefined) {
+      out(`          at ${escapeText(`${relativePath(position.file)}:${position.line}:${position.column}`)}\n`);
+    }
+    if (fix !== undefined) out(`          fix: ${escapeText(fix)}\n`);
+  }
 }
 
 function recordingBeside(auditPath: string): string {

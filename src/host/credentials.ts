@@ -81,7 +81,7 @@ export function readCredentials(
 ): ReadCredentials {
   const known = new Map<string, Credential>();
   const secrets = new Map<string, string>();
-  for (const [tool, { env: name }] of Object.entries(plan.credentials)) {
+  for (const [tool, { env: name, rule }] of Object.entries(plan.credentials)) {
     const spec = Object.hasOwn(plan.tools, tool) ? plan.tools[tool]?.credential : undefined;
     // Recorded answers need nobody to ask, so nobody's credential; a model that is asked has none in `network`
     const isRecorded = !options.sends ||
@@ -89,7 +89,11 @@ export function readCredentials(
     const value = env(name) ?? "";
     if (value === "") {
       if (isRecorded || spec?.optional === true) continue;
-      throw new ControlError("credential_unset", `Cannot use the credential of "${tool}": "${name}" is not set`);
+      const named = rule.slice(1).replaceAll("/", ".");
+      throw new ControlError(
+        "credential_unset",
+        `Cannot use the credential of "${tool}": the variable "${name}", which "${named}" names, is not set`,
+      );
     }
     assertUsable(name, value);
     secrets.set(name, value);

@@ -63,6 +63,8 @@ interface Init {
     /** The list of tasks that the run before left. */
     readonly tasks?: JsonObject;
   };
+  /** Credentials of the policy that the run does not use, by the name of their variable; absent where there are none. */
+  readonly hidden?: Readonly<Record<string, string>>;
   /** How programs are started; absent where the plan names none. */
   readonly programs?: ProgramSetup;
   /** Notes down what the agent asks and receives. */
@@ -121,7 +123,8 @@ export async function runHost(hostParts: HostParts): Promise<void> {
   const channel = new RecordChannel({ records, answers }, (value) => redactor.redact(value));
   try {
     const { credentials, secrets } = readCredentials(init.plan, (name) => Deno.env.get(name), { sends: !init.dryRun });
-    redactor = makeRedactor({ fields: init.plan.redact, secrets: new Map([...secrets, ...passedSecrets(init)]) });
+    const known = new Map([...secrets, ...passedSecrets(init), ...Object.entries(init.hidden ?? {})]);
+    redactor = makeRedactor({ fields: init.plan.redact, secrets: known });
     await serve(hostParts, { init, channel, ends, credentials, redactor });
   } catch (error) {
     leave(channel, error);

@@ -91,16 +91,16 @@ class PlannedModels implements Models {
     return Object.freeze({
       model: (wish: ModelWish): ModelTarget => {
         const prompt = readPrompt(tool, wish);
-        const model = wish.model ?? models.find((name) => name !== ANY_MODEL);
-        if (model === undefined && fixture === null) {
+        const named = wish.model ?? models.find((name) => name !== ANY_MODEL);
+        // Recorded answers without a list of models name their own; every other question is for a model by its name
+        if (named === undefined && (fixture === null || models.length > 0)) {
           throw new ToolInputError(
             "tool_invalid_args",
             `Cannot call "${tool}": "model" is missing, and there is no default`,
           );
         }
-        const recorded = fixture === null
-          ? undefined
-          : findRecording(this.#recordings, { id: wish.id, model: wish.model });
+        const recorded = fixture === null ? undefined : findRecording(this.#recordings, { id: wish.id, model: named });
+        const model = named ?? recorded?.model;
         const isMissed = fixture !== null && recorded === undefined &&
           (admitsAnyModel(this.#plan) || models.some((name) => name === model));
         const asked = targetOf({

@@ -41,6 +41,8 @@ export interface CallReport {
   readonly result: CallResult;
   /** Why the run itself ended, as a slug; `done` unless it was ended from outside. */
   readonly reason: string;
+  /** What to change where the run could not begin; absent where nothing is known to help. */
+  readonly fix?: string;
 }
 
 /** Options of {@linkcode callTool}. */
@@ -49,6 +51,8 @@ export interface CallOptions extends ApprovalOptions {
   readonly dryRun?: boolean;
   /** Folder for the run's own folder; the default is `.twokey/runs` in the project. */
   readonly runsDir?: string;
+  /** Hears what the caller should know before the call: lines without a newline at the end. */
+  onNotice?(text: string): void;
   /** Takes one line of standard error: untrusted, not escaped. */
   onStderr?(source: "host" | "agent", line: string): void;
 }
@@ -86,6 +90,7 @@ export async function callTool(
     start: { command: "call" },
     dryRun: options.dryRun ?? false,
     approvals: options,
+    onNotice: (text) => options.onNotice?.(text),
     onRecord: () => {},
     onStderr: (source, line) => options.onStderr?.(source, line),
   });
@@ -106,7 +111,12 @@ export async function callTool(
   const message = end.control?.message ?? `Cannot finish "${tool}": the run ended (${end.reason})`;
   const late = end.reason === "tool_unresponsive" || end.reason === "wall_exceeded";
   const outcome = end.reason === "budget_exceeded" ? "budget" : late ? "timeout" : "error";
-  return { result: { outcome, tool, code: end.reason, message, run_id: runId }, reason: end.reason };
+  const fix = end.control?.fix;
+  return {
+    result: { outcome, tool, code: end.reason, message, run_id: runId },
+    reason: end.reason,
+    ...(fix === undefined ? {} : { fix }),
+  };
 }
 
 function isJson(text: string): boolean {

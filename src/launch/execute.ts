@@ -11,6 +11,7 @@ import { ControlError, InputError } from "../errors.ts";
 import { digest, type Json, type JsonObject, sha256, utf8Length } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
 import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
+import type { LoadedPolicy } from "../policy/load.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import type { ApprovalOptions } from "./approver.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
@@ -26,6 +27,12 @@ import { assertRunId, makeRunDir, makeRunId, makeRunsDir } from "./run_dir.ts";
 import type { RunSession, RunSessionOptions } from "./run_session.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
+import {
+  credentialAdvice,
+  type UnsetCredential,
+  unsetCredentials,
+  withoutCredentialText,
+} from "./unset_credentials.ts";
 
 /** A run that was started early, while its policy was still being read. */
 export interface Groundwork {
@@ -80,6 +87,8 @@ export interface ExecuteOptions extends RunInputs {
   readonly locked?: boolean;
   /** Whether the policy's session is loaded and saved; it is not where something else than its agent runs. */
   readonly withSession?: boolean;
+  /** Hears what whoever started the run should know of it before it begins: lines without a newline at the end. */
+  onNotice?(text: string): void;
   onRecord(body: RecordBody): void;
   onStderr(source: "host" | "agent", line: string): void;
 }
@@ -178,13 +187,21 @@ async function executeWith(
     cacheKey(places.state),
   ]);
   const approvals = await openApprovals(prepared, options);
+  const unset = options.dryRun === true ? [] : unsetCredentials(plan, (name) => Deno.env.get(name));
+  for (const one of unset) if (one.optional) options.onNotice?.(withoutCredentialText(one, prepared.loaded));
+  if (options.state !== undefined && session?.loaded.existed === true) {
+    options.onNotice?.(
+      `note: --state-json counts for nothing: the session holds a state, of turn ${session.turnId}; ` +
+        "`twokey reset` starts it anew",
+    );
+  }
   const start = await startRecord(prepared, {
     clock,
     seed,
     proxy,
     extra: {
       ...starts?.record,
-      ...await inputRecord(options, plan),
+      ...await inputRecord(options, session?.loaded.existed === true),
       state_controls: {
         mode: session === undefined ? "run" : "session",
         file: session === undefined ? null : plan.session?.file ?? null,
@@ -193,6 +210,7 @@ async function executeWith(
       },
       ...approvals?.start,
       ...questionsIn(plan, options),
+      ...(unset.length === 0 ? {} : { credentials_unset: unset.map(({ env }) => env) }),
       ...options.start,
       ...(options.dryRun === true ? { dry_run: true } : {}),
       ...(options.record === true
@@ -201,6 +219,7 @@ async function executeWith(
     },
   });
   const run = starts === undefined ? {} : { run: startedBy(starts.setup) };
+  const hidden = unusedSecrets(prepared);
   const end = await launch({
     // what the caller hands over is no part of the plan, which a lock covers
     plan: options.context === undefined ? plan : { ...plan, context: options.context },
@@ -215,7 +234,8 @@ async function executeWith(
     agentBoot: `${places.twokey}/src/isolate/process_boot.js`,
     code: prepared.code,
     fixtures,
-    redactor: redactorOf(plan, starts?.setup.passed ?? {}),
+    redactor: redactorOf(plan, { passed: starts?.setup.passed ?? {}, hidden }),
+    hidden,
     cacheKey: key,
     caPem,
     runId,
@@ -237,7 +257,14 @@ async function executeWith(
     onRecord: options.onRecord,
     onStderr: options.onStderr,
   });
-  return { end, runId, auditPath: `${auditDir}/audit.jsonl` };
+  return { end: advised(end, unset, prepared.loaded), runId, auditPath: `${auditDir}/audit.jsonl` };
+}
+
+/** Adds to a run that ended for want of a credential where the policy names it, and the fix. */
+function advised(end: RunEnd, unset: readonly UnsetCredential[], loaded: LoadedPolicy): RunEnd {
+  const needed = unset.find(({ optional }) => !optional);
+  if (end.control?.code !== "credential_unset" || needed === undefined) return end;
+  return { ...end, control: { ...end.control, ...credentialAdvice(needed, loaded) } };
 }
 
 /** What the egress process says, kept until there is a log. */
@@ -289,13 +316,14 @@ async function expectRecord(expectEvents: Plan["expectEvents"]): Promise<JsonObj
   return Object.fromEntries(fields);
 }
 
-/** What the caller handed over, by its digest: a later run on the same data can tell. */
-async function inputRecord({ context, state }: RunInputs, { session }: Plan): Promise<JsonObject> {
+/**
+ * What the caller handed over, by its digest: a later run on the same data can tell. `isKept`: the session holds a state,
+ * which counts in place of that.
+ */
+async function inputRecord({ context, state }: RunInputs, isKept: boolean): Promise<JsonObject> {
   return {
     ...(context === undefined ? {} : { context_sha256: await digest(context) }),
-    ...(state === undefined
-      ? {}
-      : { state_sha256: await digest(state), state_by: session ? "session_or_flag" : "flag" }),
+    ...(state === undefined ? {} : { state_sha256: await digest(state), state_by: isKept ? "session" : "flag" }),
   };
 }
 
@@ -348,8 +376,11 @@ function hostEnv(plan: Plan): Record<string, string> {
   return env;
 }
 
-/** Knows every credential that the host gets, so that nothing which it or the agent prints can show one. */
-function redactorOf(plan: Plan, passed: Readonly<Record<string, string>>): Redactor {
+/** Knows every credential of the policy, so that nothing which host or agent print can show one. */
+function redactorOf(
+  plan: Plan,
+  { passed, hidden }: Readonly<Record<"passed" | "hidden", Readonly<Record<string, string>>>>,
+): Redactor {
   const secrets = new Map<string, string>(
     Object.entries(passed).filter(([name, value]) => isSecretVariable(name) && utf8Length(value) >= MIN_SECRET_BYTES),
   );
@@ -358,7 +389,23 @@ function redactorOf(plan: Plan, passed: Readonly<Record<string, string>>): Redac
     // One that is too short is refused by the host before anything runs
     if (value !== undefined && utf8Length(value) >= MIN_SECRET_BYTES) secrets.set(env, value);
   }
+  for (const [name, value] of Object.entries(hidden)) secrets.set(name, value);
   return makeRedactor({ fields: plan.redact, secrets });
+}
+
+/**
+ * Credentials that the policy names and this run does not use, as its answers are recorded: a file or an answer may hold
+ * one all the same. By the name of their variable; those that are too short to be told from harmless text are left out.
+ */
+function unusedSecrets({ plan, loaded: { policy } }: PreparedRun): Readonly<Record<string, string>> {
+  const { github, model, secrets = {} } = policy;
+  const used = new Set(Object.values(plan.credentials).map(({ env }) => env));
+  const hidden: Record<string, string> = Object.create(null);
+  for (const name of [model?.apiKeyEnv, github?.tokenEnv, ...Object.values(secrets)]) {
+    const value = name === undefined || used.has(name) ? undefined : Deno.env.get(name);
+    if (name !== undefined && value !== undefined && utf8Length(value) >= MIN_SECRET_BYTES) hidden[name] = value;
+  }
+  return hidden;
 }
 
 /** The address of the proxy that a plan names, as it is in the caller's environment now. */

@@ -16,7 +16,7 @@ export function hostArgs({ channels, programs }: LaunchOptions): readonly string
 /** The line from which a host knows its run. */
 export function initText(options: LaunchOptions): string {
   const { plan, places, fixtures, cacheKey, caPem, code, clock, seed, dryRun = false, channels } = options;
-  const { state = {}, session, programs, recordingPath, rerun } = options;
+  const { state = {}, session, programs, recordingPath, rerun, hidden = {} } = options;
   return JSON.stringify({
     plan,
     places,
@@ -30,6 +30,7 @@ export function initText(options: LaunchOptions): string {
     canary: channels.canary,
     state,
     ...(session === undefined ? {} : { session: { turnId: session.turnId, tasks: session.tasks } }),
+    ...(Object.keys(hidden).length === 0 ? {} : { hidden }),
     ...(programs === undefined ? {} : { programs: programs.setup }),
     ...(recordingPath === undefined ? {} : { record: true }),
     ...(rerun === undefined ? {} : { rerun: { bytes: rerun.length } }),

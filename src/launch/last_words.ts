@@ -47,9 +47,14 @@ export function endingOf({ words: { end, fault }, ended, isolation, host, agent,
   if (ended !== undefined) return failed(ended);
   if (fault !== undefined) return failed(fault.code);
   if (end === undefined) return failed(isOutOfMemory(host) ? memoryReason(isolation) : "host_crash");
-  const own = end.reason === "agent_gone" && agent !== undefined ? failed(agentDeath(agent)) : end;
+  const own = end.reason === "agent_gone" && agent !== undefined ? failed(agentDeath(agent)) : withoutNothing(end);
   // Whatever the agent made of it: a call waits for an approval, so the run is not done.
   return isPending && (own.reason === "done" || AGENT_FAILED.has(own.reason)) ? failed("approval_pending") : own;
+}
+
+/** An agent that only waits has thrown nothing. */
+function withoutNothing({ error, ...end }: Ending): Ending {
+  return error === undefined || Object.keys(error).length === 0 ? end : { ...end, error };
 }
 
 function failed(reason: string): Ending {

@@ -5,6 +5,7 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
+import type { Position } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Places, Plan, PortablePath } from "../plan/plan.ts";
 import type { ProgramSetup } from "../plan/program_setup.ts";
@@ -30,8 +31,10 @@ export interface LaunchOptions {
   readonly code: string;
   /** Recorded answers and other inputs that the launcher read and checked, by the path that the plan names. */
   readonly fixtures: Readonly<Record<string, string>>;
-  /** Knows the credentials that the host is given: what either process prints is scrubbed of them. */
+  /** Knows the credentials of the policy: what either process prints is scrubbed of them. */
   readonly redactor: Redactor;
+  /** Credentials of the policy that the run does not use, by the name of their variable: the host keeps them out of the log. */
+  readonly hidden?: Readonly<Record<string, string>>;
   /** 64 hexadecimal digits; authenticates cache envelopes. */
   readonly cacheKey: string;
   /** Text of the certificate authority that the plan names. */
@@ -83,8 +86,10 @@ export interface RunEnd {
   readonly value: string | undefined;
   /** What the host attested before the agent started. */
   readonly attestation: JsonObject | undefined;
-  /** A control that did not hold, with what is known of it. */
-  readonly control: { readonly code: string; readonly message: string } | undefined;
+  /** A control that did not hold, with what is known of it; where a line of the policy is behind it, its place and the fix. */
+  readonly control:
+    | { readonly code: string; readonly message: string; readonly position?: Position; readonly fix?: string }
+    | undefined;
   /** Calls that had started and have no outcome. */
   readonly inFlight: readonly { readonly call_id: string; readonly tool: string }[];
   /** Hash of the last record, for `audit verify --head`. */

@@ -37,6 +37,8 @@ export interface RunPolicyOptions extends ApprovalOptions {
   readonly record?: boolean;
   /** Hears one line when something takes long. */
   onProgress?(line: string): void;
+  /** Hears what whoever started the run should know of it before it begins: lines without a newline at the end. */
+  onNotice?(text: string): void;
   /** What is handed to the agent beside its policy, and what the run is called. */
   readonly inputs?: RunInputs;
   /**
@@ -95,6 +97,7 @@ export async function runPolicy(
     locked,
     record: options.record ?? false,
     approvals: options,
+    onNotice: (text) => options.onNotice?.(text),
     onRecord: (body) => {
       tally.saw(body);
       options.onRecord?.(body);

@@ -14,7 +14,7 @@ import { positionOf, syntaxErrorAt } from "./json_position.ts";
 export interface ModelRecording {
   /** What a call's `id` must be. */
   readonly id: string;
-  /** What a call's `model` must be, where it names one; absent: any. */
+  /** The model that is asked for: by the call, or by default; absent: any. */
   readonly model?: string | undefined;
   /** The answer, as the call gives it back. */
   readonly response: JsonObject;
@@ -76,7 +76,10 @@ export function parseModelFixture(text: string, file: string): readonly ModelRec
   return responses;
 }
 
-/** Finds the first answer with that id; its model counts only where both sides name one. */
+/**
+ * Finds the first answer with that id and model. One that names no model answers for every one; without a model in
+ * `wanted` every answer with the id counts.
+ */
 export function findRecording(
   recordings: readonly ModelRecording[],
   wanted: { readonly id: string; readonly model?: string | undefined },

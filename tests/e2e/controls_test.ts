@@ -230,6 +230,9 @@ Deno.test("an edited session is refused with the way out, and --state-json count
     const first = await project.run({ args: ["run", "--json", '--state-json={"n":7}'] });
     assert.deepEqual(told(first, "event")[0]?.event, 7);
     const second = await project.run({ args: ["run", "--json", '--state-json={"n":8}'] });
+    assert.equal(first.stderr.includes("--state-json"), false);
+    assert.match(second.stderr, /^note: --state-json counts for nothing: the session holds a state, of turn 1; /m);
+    assert.deepEqual([first.records[0]?.state_by, second.records[0]?.state_by], ["flag", "session"]);
     assert.deepEqual(told(second, "event")[0]?.event, 7);
     const path = await sessionFile(project);
     await Deno.writeTextFile(path, (await Deno.readTextFile(path)).replace('"n":7', '"n":9'));

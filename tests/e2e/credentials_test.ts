@@ -205,3 +205,23 @@ Deno.test("call reads a repository under flags alone, and refuses one that no fl
       assert.deepEqual(world.requests, []);
     })
   ));
+
+Deno.test("run and call say that a tool asks without its credential where the variable is not set", async () => {
+  const policy = {
+    tools: ["github.repo.read"],
+    github: { repos: ["o/r"], tokenEnv: "GITHUB_TOKEN" },
+  };
+  await withProject({ agent: "emit({});", policy }, async (project) => {
+    const unset = await project.run();
+    assert.equal(unset.code, 0, unset.stderr);
+    const warning =
+      /^warning: the variable "GITHUB_TOKEN" is not set, so github\.repo\.read will ask without a credential\n {2}at \S*agent\.policy\.jsonc:\d+:\d+\n {2}fix: Run `export GITHUB_TOKEN=…` first, or remove "github\.tokenEnv"/m;
+    assert.match(unset.stderr, warning);
+    assert.deepEqual(unset.records[0]?.credentials_unset, ["GITHUB_TOKEN"]);
+    const called = await project.run({ args: ["call", "echo", "{}", "--policy=agent.policy.jsonc"] });
+    assert.match(called.stderr, warning);
+    const set = await project.run({ env: { GITHUB_TOKEN: CANARY } });
+    assert.equal(set.stderr.includes("warning"), false, set.stderr);
+    assert.equal(set.records[0]?.credentials_unset, undefined);
+  });
+});

@@ -212,6 +212,22 @@ Deno.test("run stops before it starts without the key, and does not show one tha
       const unset = await project.run({ env });
       assert.equal(unset.code, 78, unset.stdout);
       assert.equal(unset.records.at(-1)?.reason, "credential_unset");
+      assert.deepEqual(unset.records[0]?.credentials_unset, ["MODEL_KEY"]);
+      const { control } = JSON.parse(unset.stdout);
+      assert.match(control.message, /the variable "MODEL_KEY", which "model\.apiKeyEnv" names, is not set/);
+      assert.match(control.fix, /^Run `export MODEL_KEY=…` first, or /);
+      assert.match(control.position.file, /agent\.policy\.jsonc$/);
+      const told = await project.run({ args: ["run"], env });
+      assert.match(
+        told.stdout,
+        /control {3}.*MODEL_KEY.*\n {10}at agent\.policy\.jsonc:\d+:\d+\n {10}fix: Run `export MODEL_KEY/,
+      );
+      const called = await project.run({
+        args: ["call", "model.call", '{"id":"a"}', "--policy=agent.policy.jsonc"],
+        env,
+      });
+      assert.equal(called.code, 78);
+      assert.match(called.stderr, /fix: Run `export MODEL_KEY=…` first/);
       const bad = await project.run({ env: { ...env, MODEL_KEY: `${KEY} ` } });
       assert.equal(bad.code, 78, bad.stdout);
       assert.ok(!(bad.stdout + bad.stderr + JSON.stringify(bad.records)).includes(KEY));
@@ -269,3 +285,50 @@ Deno.test("call asks a model under flags alone, with a secret that serves this t
         assert.deepEqual(world.connects, []);
       }),
   ));
+
+Deno.test("run --live is refused where a model has recorded answers and no provider, with the place and the fix", async () => {
+  const files = { "answers.json": '{"responses":[{"id":"a","response":{}}]}' };
+  const policy = { tools: ["model.call"], model: { fixture: "answers.json" } };
+  await withProject({ agent: "emit({});", policy, files }, async (project) => {
+    assert.equal((await project.run()).code, 0);
+    const live = await project.run({ args: ["run", "--live"] });
+    assert.equal(live.code, 65, live.stdout);
+    assert.match(live.stderr, /Cannot run --live: "model" has recorded answers, and no provider/);
+    assert.match(live.stderr, / at \S*agent\.policy\.jsonc:\d+:\d+\n {2}fix: Add "provider": .*"apiKeyEnv"/);
+  });
+});
+
+Deno.test("a run from recorded answers keeps the credentials that its policy names out of log, recording and terminal", async () => {
+  const key = "sk-hidden-0123456789abcdef";
+  const files = { "answers.json": JSON.stringify({ responses: [{ id: "a", response: { text: `key ${key}` } }] }) };
+  const agent = `
+    const { text } = await callTool("model.call", { id: "a" });
+    emit({ text });
+    auditNote(text);
+    console.log(text);
+    throw new Error(text);
+  `;
+  const provider = { provider: "openai.responses", models: ["gpt-5-mini"], fixture: "answers.json", audit: "redacted" };
+  const policies = {
+    apiKeyEnv: { model: { ...provider, apiKeyEnv: "NAMED_KEY" } },
+    secrets: { model: provider, secrets: { "model.call": "NAMED_KEY" } },
+  };
+  for (const [name, policy] of Object.entries(policies)) {
+    for (const isolation of ["process", "compartment"]) {
+      const whole = { tools: ["model.call"], isolation, ...policy };
+      await withProject({ agent, policy: whole, files }, async (project) => {
+        const run = await project.run({ args: ["run", "--json", "--record"], env: { NAMED_KEY: key } });
+        assert.equal(run.code, 1, run.stderr);
+        const log = await Deno.readTextFile(run.auditPath);
+        const recording = await Deno.readTextFile(run.auditPath.replace("audit.jsonl", "recording.jsonl"));
+        for (const text of [run.stdout, run.stderr, log, recording]) {
+          assert.match(text, /key \[REDACTED|key \[/i, `${name} ${isolation}: ${text.slice(0, 300)}`);
+          assert.equal(text.includes(key), false, `${name} ${isolation}`);
+        }
+        // Without the variable it is a text like any other
+        const plain = await project.run();
+        assert.match(await Deno.readTextFile(plain.auditPath), /key sk-hidden/);
+      });
+    }
+  }
+});

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import type { ModelProviderName } from "../../src/authority/model_providers.ts";
+import type { Requirement } from "../../src/authority/requirement.ts";
 import { BudgetError, DenialError, ToolError, ToolInputError } from "../../src/errors.ts";
 import type { CallContext, RunContext } from "../../src/host/context.ts";
 import { readCredentials } from "../../src/host/credentials.ts";
@@ -437,3 +438,53 @@ Deno.test("models serve the tool and the call that a question was made for, and 
     ) await assert.rejects(models.power(call, {}).generate(of), DenialError);
     assert.deepEqual(world.requests, []);
   }));
+
+/** What a call of a run with recorded answers is given, and which model its record names. */
+async function askRecorded(models: readonly string[], args: JsonObject): Promise<unknown> {
+  const path = "${project}/answers.json";
+  const responses = [
+    { id: "summary", model: "gpt-5-mini", response: { text: "gpt" } },
+    { id: "summary", model: "claude-sonnet-4-5", response: { text: "claude" } },
+    { id: "any", response: { text: "whoever" } },
+  ];
+  const planned = { provider: null, fixture: { path, sha256: "" }, models };
+  const world = { proxyUrl: "http://127.0.0.1:1" } as TlsWorld;
+  const run = {
+    ...makeRun({ provider: "openai.responses", model: planned }, world),
+    fixtures: { [path]: JSON.stringify({ responses }) },
+  };
+  const answers = makeModels(run, { client: () => assert.fail("nobody is asked") });
+  const resolve = answers.resolver("model.call") as unknown as FullResolve;
+  const needs: Requirement[] = [];
+  try {
+    needs.push(...(await modelCall.prepare(args, resolve)).request.requirements);
+  } catch (error) {
+    return textOf(error);
+  }
+  const refusal = needs.find((need) => need.refusal !== undefined)?.refusal;
+  if (refusal !== undefined) return refusal;
+  const { result, note } = await callModel(answers, args);
+  return [(result as { text: string }).text, note.model, needs.map(({ target }) => target)];
+}
+
+Deno.test("models answer with the recording of the model that is asked for, by the call or by default, and name it", async () => {
+  const claude = ["claude", "claude-sonnet-4-5", ["model:claude-sonnet-4-5"]];
+  const gpt = ["gpt", "gpt-5-mini", ["model:gpt-5-mini"]];
+  assert.deepEqual(await askRecorded(["claude-sonnet-4-5"], { id: "summary" }), claude);
+  assert.deepEqual(await askRecorded(["claude-sonnet-4-5", "*"], { id: "summary", model: "gpt-5-mini" }), gpt);
+  assert.deepEqual(await askRecorded(["*", "claude-sonnet-4-5"], { id: "summary" }), claude);
+  // Without a list the recordings name their own
+  assert.deepEqual(await askRecorded([], { id: "summary" }), gpt);
+  assert.deepEqual(await askRecorded([], { id: "summary", model: "claude-sonnet-4-5" }), claude);
+  // One that names no model answers for each
+  assert.deepEqual(await askRecorded(["gpt-9"], { id: "any" }), ["whoever", "gpt-9", ["model:gpt-9"]]);
+  assert.deepEqual(await askRecorded([], { id: "any" }), ["whoever", null, ["model:*"]]);
+});
+
+Deno.test("models have no answer of another model for the default one, and no default among all", async () => {
+  assert.equal(await askRecorded(["gpt-9"], { id: "summary" }), "model_fixture_response_not_found");
+  assert.equal(
+    await askRecorded(["*"], { id: "summary" }),
+    'ToolInputError: Cannot call "model.call": "model" is missing, and there is no default',
+  );
+});
