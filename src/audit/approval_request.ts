@@ -16,8 +16,8 @@ export interface ApprovalRequest {
   readonly args: JsonObject;
   /** UTF-8 bytes of the arguments as the agent sent them. */
   readonly arg_bytes: number;
-  /** What the call needs, canonical: kind and target. */
-  readonly requirements: readonly { readonly kind: string; readonly target: string }[];
+  /** What the call needs, canonical. */
+  readonly requirements: readonly ApprovedNeed[];
   /** JSON Pointer of the line of the policy that asks. */
   readonly rule: string;
   /** The policy: its name, where it stands, and the digest that the approval is bound to. */
@@ -28,12 +28,27 @@ export interface ApprovalRequest {
   readonly plan: string;
 }
 
+/** One thing that a call needs, as an approval is bound to it. */
+export interface ApprovedNeed {
+  readonly kind: string;
+  readonly target: string;
+  /** Real path of the folder that a program starts in, whatever words the call had for it, or none. */
+  readonly folder?: string;
+  /** The program that would run, as the launcher found it when the run started. */
+  readonly program?: {
+    /** As the plan names it. */
+    readonly path: string;
+    /** SHA-256 of its bytes. */
+    readonly sha256: string;
+  };
+}
+
 /** What an id is made of: with any other value it is another id. */
 export interface ApprovalBinding {
   readonly tool: string;
   /** Unredacted. */
   readonly args: JsonObject;
-  readonly requirements: readonly { readonly kind: string; readonly target: string }[];
+  readonly requirements: readonly ApprovedNeed[];
   readonly policy: string;
   readonly agent: string;
   readonly plan: string;
@@ -41,7 +56,12 @@ export interface ApprovalBinding {
 
 /** SHA-256 over the canonical JSON of what an approval is bound to. Texts that only look alike give different ids. */
 export function approvalId({ tool, args, requirements, policy, agent, plan }: ApprovalBinding): Promise<string> {
-  const bound = requirements.map(({ kind, target }) => ({ kind, target }));
+  const bound = requirements.map(({ kind, target, folder, program }) => ({
+    kind,
+    target,
+    ...(folder === undefined ? {} : { folder }),
+    ...(program === undefined ? {} : { program: { path: program.path, sha256: program.sha256 } }),
+  }));
   return digest({ type: "twokey_approval_v1", tool, args, requirements: bound, policy, agent, plan });
 }
 

@@ -34,6 +34,8 @@ export interface Requirement {
   readonly description: string;
   /** Why the resolver found that this target can never be granted, as a reason slug; the gate denies with it. */
   readonly refusal?: string;
+  /** For `command.execute`: the absolute real path of the folder that the program starts in. */
+  readonly folder?: string;
 }
 
 /** Everything one call needs. An empty list is a call that touches nothing. */

@@ -16,7 +16,7 @@ import { inboxJson, inboxLines, requestLines } from "../report/approval.ts";
 import { escapeText } from "../report/escape.ts";
 import { span } from "../report/units.ts";
 import { command, type Context, JSON_FLAG } from "./command.ts";
-import { out, outJson, styleFor } from "./io.ts";
+import { columnsOf, out, outJson, styleFor } from "./io.ts";
 
 /** Digits of an id that must be given, at least. */
 const MIN_ID = 8;
@@ -80,7 +80,12 @@ async function showInbox(flags: InboxFlags): Promise<ExitCode> {
   const listed = flags.all
     ? all
     : all.filter((item) => item.open || ["pending", "allowed"].includes(approvalStatus(item, nowMs)));
-  out(`${inboxLines(listed, { style: styleFor(Deno.stdout), project, foreign, nowMs }).join("\n")}\n`);
+  out(
+    `${
+      inboxLines(listed, { style: styleFor(Deno.stdout), project, columns: columnsOf(Deno.stdout), foreign, nowMs })
+        .join("\n")
+    }\n`,
+  );
   if (listed.length < all.length) out(`and ${all.length - listed.length} decided before; --all lists them\n`);
   return EXIT.ok;
 }
@@ -135,7 +140,8 @@ function decide(status: "allowed" | "denied"): (flags: DecideFlags, id: string) 
 
 function itemLines({ id, request }: ApprovalItem, project: string): readonly string[] {
   if (request === null) return [`approval  ${id}`];
-  return requestLines(request, { style: styleFor(Deno.stdout), project, whole: true }).lines;
+  return requestLines(request, { style: styleFor(Deno.stdout), project, whole: true, columns: columnsOf(Deno.stdout) })
+    .lines;
 }
 
 /** The one request that an id, or the beginning of one, names. */

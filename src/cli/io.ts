@@ -50,6 +50,17 @@ export function styleFor(stream: { isTerminal(): boolean }): Style {
   return !Deno.noColor && stream.isTerminal() ? COLOURED : PLAIN;
 }
 
+/** Columns that a line may take on a terminal; `undefined` where a stream is none. */
+export function columnsOf(stream: { isTerminal(): boolean }): number | undefined {
+  if (!stream.isTerminal()) return undefined;
+  try {
+    // Behind the last column some terminals begin a line already.
+    return Deno.consoleSize().columns - 1;
+  } catch {
+    return undefined;
+  }
+}
+
 function write(file: { writeSync(bytes: Uint8Array): number }, text: string): void {
   const bytes = ENCODER.encode(text);
   try {

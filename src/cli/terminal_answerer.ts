@@ -4,8 +4,9 @@
  * @module
  */
 import { type AgentQuestion, type AnswerReply, MAX_ANSWER_TEXT, type PersonsAnswer } from "../launch/answerer.ts";
+import { breakLine } from "../report/break_line.ts";
 import { escapeText } from "../report/escape.ts";
-import { err, styleFor } from "./io.ts";
+import { columnsOf, err, styleFor } from "./io.ts";
 import type { Progress } from "./progress.ts";
 import type { TerminalLines } from "./terminal_lines.ts";
 
@@ -35,7 +36,8 @@ export class TerminalAnswerer {
     this.#progress.hold();
     try {
       return await this.#terminal.dialogue(signal, {
-        show: () => err(`\n${questionLines(question, styleFor(Deno.stderr).heading).join("\n")}\n`),
+        show: () =>
+          err(`\n${questionLines(question, styleFor(Deno.stderr).heading, columnsOf(Deno.stderr)).join("\n")}\n`),
         talk: async () => {
           const answers = await this.#talk(question, signal);
           return answers === "none" ? { declined: true } : { answers };
@@ -107,18 +109,22 @@ function choicesOf(words: readonly string[], choices: readonly string[]): readon
  * A question as it stands on the screen. Each of its lines is marked as the agent's: none can pass for one of ours.
  *
  * @param heading Makes the first line stand out.
+ * @param columns Columns of the terminal: longer lines are broken here, with a mark, before it breaks them without one.
  */
 export function questionLines(
   { tool, question, choices }: AgentQuestion,
   heading: (text: string) => string = (text) => text,
+  columns: number = Infinity,
 ): string[] {
   const lines = question.split(/\r\n?|\n/);
   const more = lines.length - MAX_LINES;
   return [
     heading(`The agent asks by ${escapeText(tool)}, in its own words:`),
-    ...lines.slice(0, MAX_LINES).map((line) => `  | ${escapeText(line)}`),
+    ...lines.slice(0, MAX_LINES).flatMap((line) => breakLine(`  | ${escapeText(line)}`, columns)),
     ...(more > 0 ? [`  (${more} more ${more === 1 ? "line" : "lines"})`] : []),
-    ...(choices ?? []).map((choice, index) => `  ${String(index + 1).padStart(2)} | ${escapeText(choice)}`),
+    ...(choices ?? []).flatMap((choice, index) =>
+      breakLine(`  ${String(index + 1).padStart(2)} | ${escapeText(choice)}`, columns)
+    ),
     ...(choices === undefined ? [] : ["   o | in your own words"]),
   ];
 }

@@ -6,7 +6,7 @@
 import type { ApprovalRequest } from "../audit/approval_request.ts";
 import type { ApprovalAnswer } from "../launch/approver.ts";
 import { requestLines } from "../report/approval.ts";
-import { err, styleFor } from "./io.ts";
+import { columnsOf, err, styleFor } from "./io.ts";
 import type { Progress } from "./progress.ts";
 import { TerminalLines } from "./terminal_lines.ts";
 
@@ -84,6 +84,7 @@ export class TerminalApprover {
     const { lines, isCut } = requestLines(request, {
       style: styleFor(Deno.stderr),
       whole,
+      columns: columnsOf(Deno.stderr),
       ...(project === undefined ? {} : { project }),
     });
     err(`\n${lines.join("\n")}\n`);

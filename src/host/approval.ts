@@ -13,7 +13,8 @@ export interface ApprovalQuestion {
   readonly arg_bytes: number;
   /** The arguments as the log keeps them. */
   readonly audit_args: Json;
-  readonly requirements: readonly { readonly kind: string; readonly target: string }[];
+  /** `folder` stands where a program would run: the real folder that it starts in. */
+  readonly requirements: readonly { readonly kind: string; readonly target: string; readonly folder?: string }[];
   /** The line of the policy that asks. */
   readonly rule: string;
 }

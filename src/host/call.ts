@@ -328,7 +328,9 @@ async function approve(
     args: known.args,
     arg_bytes: known.bytes,
     audit_args: await auditArgs(host, tool, known),
-    requirements: prepared.request.requirements.map(({ kind, target }) => ({ kind, target })),
+    requirements: prepared.request.requirements.map(({ kind, target, folder }) =>
+      folder === undefined ? { kind, target } : { kind, target, folder }
+    ),
     rule,
   });
   const ids = { approval_id: verdict?.approval_id ?? null, approval_mode: verdict?.approval_mode ?? null };

@@ -119,6 +119,7 @@ class Runner {
         kind: "command.execute",
         target: printCommand(name, checked.args),
         description: `run ${name} in ${folder.label}`,
+        folder: folder.path,
       }),
       command: name,
       args: Object.freeze([...checked.args]),

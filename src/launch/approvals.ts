@@ -10,6 +10,7 @@ import { type Standing, standingOf } from "../audit/approval_entries.ts";
 import { approvalId, type ApprovalRequest, keptArgs } from "../audit/approval_request.ts";
 import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
+import { parseCommand } from "../authority/command_text.ts";
 import { AuditError, ControlError, TwokeyError } from "../errors.ts";
 import { digest, isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { approvalTerms } from "../plan/approval_terms.ts";
@@ -32,6 +33,8 @@ export interface ApprovalsOptions {
   readonly plan: Plan;
   /** SHA-256 of the agent's bundle. */
   readonly code: string;
+  /** SHA-256 of each program of the plan, by name, as it was when the run started. */
+  readonly programs: ReadonlyMap<string, string>;
   readonly runId: string;
   readonly redactor: Redactor;
   readonly log: ApprovalLog;
@@ -325,7 +328,7 @@ export class Approvals {
     const { tool, args, arg_bytes: argBytes, audit_args: auditArgs, rule } = body;
     if (typeof tool !== "string" || !Object.hasOwn(plan.tools, tool) || !isJsonObject(args)) throw notAQuestion();
     if (typeof argBytes !== "number" || typeof rule !== "string" || auditArgs === undefined) throw notAQuestion();
-    const requirements = requirementsOf(body.requirements);
+    const requirements = this.#bind(requirementsOf(body.requirements));
     const { agent, plan: planDigest } = await this.#digests();
     const bound = { tool, args, requirements, policy: plan.policy.sha256, agent, plan: planDigest };
     const request: ApprovalRequest = {
@@ -340,6 +343,20 @@ export class Approvals {
       plan: planDigest,
     };
     return { callId, request, auditArgs };
+  }
+
+  /** Puts the program's own bytes beside each command: its name alone says nothing of what would run. */
+  #bind(requirements: ApprovalRequest["requirements"]): ApprovalRequest["requirements"] {
+    const { plan, programs } = this.#options;
+    return requirements.map((need) => {
+      if (need.kind !== "command.execute") return need;
+      const name = parseCommand(need.target)?.name ?? "";
+      const commands = plan.process?.commands ?? {};
+      const path = Object.hasOwn(commands, name) ? commands[name]?.path : undefined;
+      const sha256 = programs.get(name);
+      if (path === undefined || sha256 === undefined || need.folder === undefined) throw notAQuestion();
+      return { ...need, program: { path, sha256 } };
+    });
   }
 
   #digests(): Promise<{ readonly agent: string; readonly plan: string }> {
@@ -374,7 +391,10 @@ function requirementsOf(value: Json | undefined): ApprovalRequest["requirements"
     if (!isJsonObject(entry) || typeof entry.kind !== "string" || typeof entry.target !== "string") {
       throw notAQuestion();
     }
-    return { kind: entry.kind, target: entry.target };
+    const { kind, target, folder } = entry;
+    if (folder === undefined) return { kind, target };
+    if (kind !== "command.execute" || typeof folder !== "string") throw notAQuestion();
+    return { kind, target, folder };
   });
 }
 

@@ -37,6 +37,7 @@ export async function openApprovals(
       log,
       pregranted,
       code: prepared.code,
+      programs: new Map(Object.entries(prepared.programs).map(([name, { sha256 }]) => [name, sha256])),
       approver: approve === undefined ? undefined : { ask: approve, via },
     },
     start: {

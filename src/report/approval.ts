@@ -8,8 +8,9 @@
  * @module
  */
 import { type ApprovalItem, approvalStatus } from "../audit/approval_entries.ts";
-import type { ApprovalRequest } from "../audit/approval_request.ts";
+import type { ApprovalRequest, ApprovedNeed } from "../audit/approval_request.ts";
 import { type Json, type JsonObject, utf8Length } from "../json.ts";
+import { breakLine } from "./break_line.ts";
 import { escapeText } from "./escape.ts";
 import { withoutProject } from "./reasons.ts";
 import { PLAIN, type Style } from "./style.ts";
@@ -23,11 +24,12 @@ const MAX_ARGS = 24;
 const MAX_NEEDS = 12;
 
 /**
- * Everything that is not a letter, a digit, punctuation, a symbol or the plain blank; letters that look like nothing; and
- * the scripts that run from right to left, which reorder what stands beside them.
+ * Everything that is not a letter, a digit, punctuation, a symbol or the plain blank; every blank behind another, which
+ * could move a text to where it passes for another line; letters and symbols that look like nothing; and the scripts that
+ * run from right to left, which reorder what stands beside them.
  */
 const UNSHOWN_REGEXP =
-  /[^\p{L}\p{N}\p{P}\p{S} ]|[\u115f\u1160\u3164\uffa0]|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu;
+  /[^\p{L}\p{N}\p{P}\p{S} ]|(?<= ) |\p{Default_Ignorable_Code_Point}|[\u2800\ufffc\u{1d159}\u{13441}\u{13442}]|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu;
 
 /** Prints a value as JSON on one line, with an escape for whatever could deceive. The text is JSON of the same value. */
 export function plainJson(value: Json): string {
@@ -47,6 +49,8 @@ export interface RequestOptions {
   readonly project?: string;
   /** Shows all of it, however long. */
   readonly whole?: boolean;
+  /** Columns of the terminal; default 80. Longer lines are broken, with a mark before the rest. */
+  readonly columns?: number | undefined;
 }
 
 /** A request in lines, and whether something of it was cut. */
@@ -57,16 +61,17 @@ export interface PrintedRequest {
 
 /** Prints the one request that an approval is about. Lines without a newline; everything in them is escaped. */
 export function requestLines(request: ApprovalRequest, options: RequestOptions = {}): PrintedRequest {
-  const { style = PLAIN, project = null, whole = false } = options;
+  const { style = PLAIN, project = null, whole = false, columns } = options;
   const { tool, args, requirements, policy, agent, rule, id } = request;
   const entries = Object.entries(args);
   const shownArgs = entries.slice(0, whole ? Infinity : MAX_ARGS).map(([name, value]) => argument(name, value, whole));
-  const needs = requirements.slice(0, whole ? Infinity : MAX_NEEDS);
-  const isCut = shownArgs.some(({ isCut }) => isCut) || entries.length > shownArgs.length ||
+  const needs = requirements.slice(0, whole ? Infinity : MAX_NEEDS)
+    .map((need) => needLines(need, { project, whole }));
+  const isCut = [...shownArgs, ...needs].some(({ isCut }) => isCut) || entries.length > shownArgs.length ||
     requirements.length > needs.length;
-  const lines = [
-    style.heading(`approval  ${escapeText(tool, { max: 80 })}`),
-    ...needs.map(({ kind, target }) => `  needs   ${kind} ${unquoted(withoutProject(target, project))}`),
+  const [heading = "", ...lines] = [
+    `approval  ${escapeText(tool, { max: 60 })}`,
+    ...needs.flatMap(({ lines }) => lines),
     ...(requirements.length > needs.length ? [`          and ${requirements.length - needs.length} more`] : []),
     ...shownArgs.map(({ text }) => `  arg     ${text}`),
     ...(entries.length > shownArgs.length ? [`          and ${entries.length - shownArgs.length} more`] : []),
@@ -76,12 +81,34 @@ export function requestLines(request: ApprovalRequest, options: RequestOptions =
     }…)`,
     `  policy  ${escapeText(policy.name)} (sha256 ${policy.sha256.slice(0, 12)}…) asks: ${escapeText(rule)}`,
     `  id      ${id}`,
-  ];
+  ].flatMap((line) => breakLine(line, columns));
   // deno-lint-ignore no-control-regex
   if (/[^\x00-\x7f]/.test(JSON.stringify([args, requirements]))) {
     lines.push(style.warn("  mind    not all of it is ASCII: letters of other alphabets can look alike"));
   }
-  return { lines, isCut };
+  return { lines: [style.heading(heading), ...lines], isCut };
+}
+
+/** What a call needs: the target, and for a program also where it would start and whether it is the one that is meant. */
+function needLines(
+  { kind, target, folder, program }: ApprovedNeed,
+  { project, whole }: { readonly project: string | null; readonly whole: boolean },
+): { readonly lines: readonly string[]; readonly isCut: boolean } {
+  const text = unquoted(withoutProject(target, project));
+  const isCut = !whole && text.length > MAX_VALUE;
+  const shown = isCut ? `${text.slice(0, MAX_VALUE)}… (cut; ${utf8Length(text)} bytes in all)` : text;
+  const below = (path: string) => path === project ? "./" : path.replace(/^(?!\/)/, "./");
+  return {
+    lines: [
+      `  needs   ${unquoted(kind)} ${shown}`,
+      ...(folder === undefined ? [] : [`  in      ${unquoted(below(withoutProject(folder, project)))}`]),
+      ...(program === undefined ? [] : [
+        `  program ${unquoted(program.path.replace(/^\$\{project\}\//, "./"))}`,
+        `  sha256  ${program.sha256}`,
+      ]),
+    ],
+    isCut,
+  };
 }
 
 function argument(name: string, value: Json, whole: boolean): { readonly text: string; readonly isCut: boolean } {
@@ -162,8 +189,10 @@ export function countsOf(items: readonly ApprovalItem[], nowMs: number): InboxCo
 /** An inbox as a table, the newest request last, and what to do next. Lines without a newline; escaped. */
 export function inboxLines(
   items: readonly ApprovalItem[],
-  { style = PLAIN, project = null, foreign, nowMs }: {
+  { style = PLAIN, project = null, columns = Infinity, foreign, nowMs }: {
     readonly style?: Style;
+    /** Columns of the terminal, where it goes to one: there, longer lines are broken. */
+    readonly columns?: number | undefined;
     readonly project?: string | null;
     readonly foreign: number;
     readonly nowMs: number;
@@ -182,7 +211,9 @@ export function inboxLines(
     ]),
   );
   return [
-    ...(head === undefined ? ["Nothing waits for an approval here"] : [style.heading(head), ...rows, ""]),
+    ...(head === undefined
+      ? ["Nothing waits for an approval here"]
+      : [style.heading(head), ...rows.flatMap((row) => breakLine(row, columns)), ""]),
     ...(head === undefined ? [] : [`${pending} pending, ${allowed} allowed, ${denied} denied, ${used} used`]),
     ...(pending > 0 ? [style.dim("twokey approval allow <id>, or deny <id>; show <id> prints the whole request")] : []),
     ...(foreign > 0

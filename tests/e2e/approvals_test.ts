@@ -109,6 +109,66 @@ Deno.test("a yes holds for this policy, this agent and these arguments only", as
   });
 });
 
+const PROGRAM = {
+  tools: ["process"],
+  approvals: { require: ["process"] },
+  process: {
+    commands: { fmt: { path: "bin/fmt", args: { positionals: ["text"], maxPositionals: 4 } } },
+    cwd: ["."],
+    sandbox: "off",
+  },
+  unsafe: { unconfined: { reason: "needed for this test", expires: "2999-01-01" } },
+};
+const FMT = await Deno.realPath("/bin/cat");
+
+/** Makes the project's own program, and gives back the only request of the inbox that waits. */
+async function stopAt(project: Project, program: string) {
+  await Deno.mkdir(`${project.dir}/bin`, { recursive: true });
+  await Deno.remove(`${project.dir}/bin/fmt`).catch(() => {});
+  await Deno.copyFile(program, `${project.dir}/bin/fmt`);
+  await Deno.chmod(`${project.dir}/bin/fmt`, 0o755);
+  const { code, stderr } = await project.run();
+  assert.equal(code, 79, stderr);
+  return (await inbox(project)).items.filter(({ status }) => status === "pending");
+}
+
+Deno.test("a yes for a program is none for other bytes in its place, and shows which bytes it is for", async () => {
+  const agent = 'emit({ kind: "got", ...await callTool("process", { command: "fmt", args: ["f"] }) });';
+  await withProject({ policy: PROGRAM, agent, files: { f: "text" } }, async (project) => {
+    const [asked] = await stopAt(project, FMT);
+    const sha256 = new Uint8Array(await crypto.subtle.digest("SHA-256", await Deno.readFile(FMT))).toHex();
+    assert.deepEqual(asked?.requirements, [{
+      kind: "command.execute",
+      target: "fmt f",
+      folder: project.dir,
+      program: { path: "${project}/bin/fmt", sha256 },
+    }]);
+    const { stdout } = await project.run({ args: ["approval", "allow", asked?.id ?? ""] });
+    assert.match(stdout, new RegExp(`^ {2}sha256 {2}${sha256}$`, "m"));
+    assert.equal((await stopAt(project, await Deno.realPath("/usr/bin/wc")))[0]?.status, "pending", "other bytes");
+    await stopAt(project, await Deno.realPath("/usr/bin/head"));
+    await Deno.copyFile(FMT, `${project.dir}/bin/fmt`);
+    assert.equal((await project.run()).code, 0, "the very bytes");
+  });
+});
+
+Deno.test("a yes for a program in one folder is none for the folder that its words lead to later", async () => {
+  const agent = 'emit({ kind: "got", ...await callTool("process", { command: "fmt", args: ["f"], cwd: "link" }) });';
+  const files = { "A/f": "harmless", "B/f": "other" };
+  await withProject({ policy: PROGRAM, agent, files, links: { link: "A" } }, async (project) => {
+    const [asked] = await stopAt(project, FMT);
+    assert.equal((asked?.requirements[0] as { folder?: string }).folder, `${project.dir}/A`);
+    const { stdout } = await project.run({ args: ["approval", "allow", asked?.id ?? ""] });
+    assert.match(stdout, /^ {2}in {6}\.\/A$/m);
+    await Deno.remove(`${project.dir}/link`);
+    await Deno.symlink("B", `${project.dir}/link`);
+    assert.equal((await project.run()).code, 79, "the link leads elsewhere");
+    await Deno.remove(`${project.dir}/link`);
+    await Deno.symlink("A", `${project.dir}/link`);
+    assert.equal((await project.run()).code, 0);
+  });
+});
+
 Deno.test("arguments that collide in the low bytes of their characters need approvals of their own", async () => {
   const agent = (text: string) => `await callTool("echo", { a: ${JSON.stringify(text)} });`;
   const policy = { tools: ["echo"], approvals: { require: ["echo"] }, agent: "agent.ts" };

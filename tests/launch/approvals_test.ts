@@ -29,6 +29,7 @@ interface Options {
   readonly pregranted?: readonly string[];
   readonly plan?: Plan;
   readonly code?: string;
+  readonly programs?: ReadonlyMap<string, string>;
 }
 
 const PLAN: Plan = {
@@ -53,7 +54,7 @@ async function inWorld(body: (world: World) => Promise<void>): Promise<void> {
       answers,
       failures,
       waits,
-      approvals: ({ approve, pregranted = [], plan = PLAN, code = "0".repeat(64) } = {}) =>
+      approvals: ({ approve, pregranted = [], plan = PLAN, code = "0".repeat(64), programs = new Map() } = {}) =>
         new Approvals({
           plan,
           code,
@@ -61,6 +62,7 @@ async function inWorld(body: (world: World) => Promise<void>): Promise<void> {
           redactor: makeRedactor({ fields: ["pin"], secrets: new Map([["TOKEN", SECRET]]) }),
           log,
           pregranted,
+          programs,
           approver: approve === undefined ? undefined : { ask: approve, via: "callback" },
           now: Date.now,
         }, {

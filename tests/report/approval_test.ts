@@ -48,13 +48,59 @@ Deno.test("requestLines() says what it cuts, and shows it where all is asked for
   const long = { ...REQUEST, args: { content: "x".repeat(5000) + "END" } };
   const cut = requestLines(long);
   assert.equal(cut.isCut, true);
-  assert.match(cut.lines.join("\n"), /… \(cut; 5005 bytes of JSON in all\)/);
+  assert.match(cut.lines.join("").replaceAll("        | ", ""), /… \(cut; 5005 bytes of JSON in all\)/);
   const whole = requestLines(long, { whole: true });
-  assert.ok(!whole.isCut && whole.lines.join("\n").includes('END"'));
+  assert.ok(!whole.isCut && whole.lines.join("").replaceAll("        | ", "").includes('xEND"'));
   const many = { ...REQUEST, args: Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`k${i}`, i])) };
   assert.ok(requestLines(many).isCut && requestLines(many).lines.includes("          and 6 more"));
   const requirements = Array.from({ length: 20 }, (_, i) => ({ kind: "filesystem.read", target: `/p/${i}` }));
   assert.ok(requestLines({ ...REQUEST, requirements }).isCut);
+});
+
+Deno.test("requestLines() names the folder and the bytes of a program, by what they are and not by the words of the call", () => {
+  const need = {
+    kind: "command.execute",
+    target: "fmt f",
+    folder: "/p/B",
+    program: { path: "${project}/bin/fmt", sha256: "4".repeat(64) },
+  };
+  const { lines } = requestLines({ ...REQUEST, requirements: [need] }, { project: "/p" });
+  assert.deepEqual(lines.slice(1, 5), [
+    "  needs   command.execute fmt f",
+    "  in      ./B",
+    "  program ./bin/fmt",
+    `  sha256  ${"4".repeat(64)}`,
+  ]);
+  const folders = ["/p", "/q", "/p/./"].map((folder) =>
+    requestLines({ ...REQUEST, requirements: [{ ...need, folder }] }, { project: "/p" }).lines[2]
+  );
+  assert.deepEqual(folders, ["  in      ./", "  in      /q", "  in      ././"]);
+});
+
+Deno.test("requestLines() lets nothing that an agent chose begin a line, at any width of the terminal", () => {
+  const forged = "Allow this one call? [y/N] approval readFile   id ";
+  const request = {
+    ...REQUEST,
+    args: { content: forged.repeat(40), [forged.repeat(9)]: "\u65e5".repeat(200) },
+    requirements: [{ kind: "filesystem.write", target: `/p/${forged.repeat(60)}` }],
+  };
+  for (const columns of [30, 40, 79, 80, 200]) {
+    const { lines, isCut } = requestLines(request, { columns, project: "/p" });
+    assert.ok(isCut, "a long target is cut like an argument");
+    for (const line of lines) {
+      assert.match(line, /^(?:approval  writeArtifact|  (?:needs|arg|agent|policy|id|mind) {2,}|        \| )/);
+      const wide = [...line].reduce((sum, one) => sum + (one < "\x80" ? 1 : 2), 0);
+      assert.ok(wide <= columns || line.startsWith("  mind"), `${columns}: ${line}`);
+    }
+  }
+});
+
+Deno.test("plainJson() escapes what looks like a blank, and every blank behind another", () => {
+  for (const text of ["\u2800", "\u{1d159}", "\ufffc", "\u3000", "\u{13441}", "\u115f", "\u034f", "\ufe0f", "\u00a0"]) {
+    assert.match(plainJson(`a${text}b`), /^"a\\u[\\u0-9a-f]*b"$/, text.codePointAt(0)?.toString(16));
+  }
+  assert.equal(plainJson("a b   c"), '"a b \\u0020\\u0020c"');
+  assert.equal(JSON.parse(plainJson("a b   c")), "a b   c");
 });
 
 Deno.test("requestLines() warns of letters that may look like others", () => {
