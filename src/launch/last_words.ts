@@ -42,6 +42,18 @@ export interface EndFacts {
   readonly isPending: boolean;
 }
 
+/** Reason of a run whose program wrote what no tool may write. */
+export const WRITTEN = "protected_path_written";
+
+/** What is said of such a run. @param path Portable; a program chose it. */
+export function writtenFault(path: string): { code: string; message: string } {
+  const shown = JSON.stringify(path);
+  return {
+    code: WRITTEN,
+    message: `Cannot call the run done: a program left ${shown}, which no tool may write; look at it and remove it`,
+  };
+}
+
 /** Says how a run ended: what the launcher did comes first, then what the host said, then how it died. */
 export function endingOf({ words: { end, fault }, ended, isolation, host, agent, isPending }: EndFacts): Ending {
   if (ended !== undefined) return failed(ended);

@@ -20,7 +20,7 @@ import { GATHER_MS, Pace } from "./pace.ts";
 import { RecordingWriter } from "./recording_writer.ts";
 import { agentDeath, endProcess } from "./death.ts";
 import { hostArgs, initText } from "./host_start.ts";
-import { type Ending, endingOf, type HostWords } from "./last_words.ts";
+import { type Ending, endingOf, type HostWords, WRITTEN, writtenFault } from "./last_words.ts";
 import { Relay } from "./relay.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { Questions } from "./questions.ts";
@@ -369,14 +369,8 @@ class Run {
   #findWritten(): void {
     const path = this.#options.programs?.findWritten();
     if (path === undefined) return;
-    const code = "protected_path_written";
-    this.#words.fault ??= {
-      code,
-      message:
-        `Cannot call the run done: a program left ${JSON.stringify(path)}, which no tool may write; look at it and ` +
-        "remove it",
-    };
-    this.#supervisor.end(code);
+    this.#words.fault ??= writtenFault(path);
+    this.#supervisor.end(WRITTEN);
   }
 
   /** Keeps the state of a run that ended well. Everything that could change it has settled: the host is gone. */
