@@ -9,7 +9,8 @@ const MAX_LENGTH = 64;
 
 /**
  * The candidate nearest to `name`, or `undefined` where none is near enough: at most a third of its letters, and never
- * more than three, may differ. Letter case and the separators `-`, `_`, `.` count as no difference.
+ * more than three, may differ. Letter case and the separators `-`, `_`, `.` count as no difference, but for which of two
+ * candidates is the nearer one.
  */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   const wanted = fold(name);
@@ -19,12 +20,17 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
     const other = fold(candidate);
     const allowed = Math.min(3, Math.max(1, Math.floor(Math.max(wanted.length, other.length) / 3)));
     const distance = editDistance(wanted, other);
-    if (distance <= allowed && distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
+    if (distance > allowed || distance > bestDistance) continue;
+    if (distance === bestDistance && best !== undefined && spelled(name, best) <= spelled(name, candidate)) continue;
+    best = candidate;
+    bestDistance = distance;
   }
   return best;
+}
+
+/** How far apart two names are as they are written. */
+function spelled(a: string, b: string): number {
+  return editDistance(a.slice(0, MAX_LENGTH), b.slice(0, MAX_LENGTH));
 }
 
 function fold(name: string): string {

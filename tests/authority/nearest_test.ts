@@ -16,3 +16,8 @@ Deno.test("nearest() says nothing where nothing is near", () => {
 Deno.test("nearest() stays cheap for a very long name", () => {
   assert.equal(nearest("x".repeat(1_000_000), ["readFile"]), undefined);
 });
+
+Deno.test("nearest() takes the candidate that is written alike where two are equally near", () => {
+  assert.equal(nearest("raedFile", ["ReadFile", "readFile"]), "readFile");
+  assert.equal(nearest("RaedFile", ["readFile", "ReadFile"]), "ReadFile");
+});
