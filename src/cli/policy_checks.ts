@@ -46,7 +46,11 @@ async function compiled(path: string | undefined): Promise<CompiledPolicy> {
 }
 
 async function validate({ json }: JsonOnly, path?: string): Promise<ExitCode> {
-  const { loaded, plan } = await compiled(path);
+  const { loaded, plan, places } = await compiled(path);
+  if (plan.network.fixtures.length > 0 || (plan.model?.fixture ?? null) !== null) {
+    const { readFixtures } = await import("../launch/prepare.ts");
+    await readFixtures(plan, places);
+  }
   if (json) outJson({ valid: true, file: loaded.file, policy: plan.policy, tools: Object.keys(plan.tools) });
   else out(`${styleFor(Deno.stdout).good("valid")}  ${escapeText(plan.name)}  sha256 ${plan.policy.sha256}\n`);
   return EXIT.ok;

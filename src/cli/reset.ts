@@ -52,8 +52,9 @@ export const resetCommand = buildCommand<Flags, [], Context>({
     brief: "Start a session anew, or put the one before back",
     fullDescription: [
       "Sets the session of a policy aside, so that the next run starts with an empty state. One backup is kept; --rollback",
-      "puts it back, and what it replaces becomes the backup. Logs, artifacts, caches and approvals stay as they are. What",
-      "was done stands in a log of its own, that of a dry run as well.",
+      "puts it back, and what it replaces becomes the backup. A session that cannot be used, because it was edited for one,",
+      "is set aside under a name of its own, and the backup stays. Logs, artifacts, caches and approvals stay as they are.",
+      "What was done stands in a log of its own, that of a dry run as well.",
       "",
       "Exit codes: 0 done, 65 no session in the policy or a backup that was edited, 66 nothing to put back, 74 a run holds",
       "the session.",

@@ -23,6 +23,7 @@ import { err, errLines, out, outJson, styleFor } from "./io.ts";
 import { findDefaultPolicy } from "./default_policy.ts";
 import { loadNamed, type NamedPolicy, RUN_FLAGS, type RunFlags } from "./policy_flags.ts";
 import { Progress } from "./progress.ts";
+import { endFields, endLines } from "./run_end.ts";
 
 interface Flags extends RunFlags {
   readonly json: boolean;
@@ -42,12 +43,14 @@ interface Seen {
   saved: RecordBody | undefined;
   /** What was not as the policy expects of events; one ends the run, so there are as many as it expects kinds. */
   readonly misfits: RecordBody[];
+  /** Names of the budgets that were used up. */
+  readonly over: Set<string>;
 }
 
 async function runAgent(flags: Flags, agent?: string): Promise<ExitCode> {
   const progress = new Progress({ quiet: flags.json });
   try {
-    const seen: Seen = { saved: undefined, misfits: [] };
+    const seen: Seen = { saved: undefined, misfits: [], over: new Set() };
     const run = await runNamed(flags, agent, { progress, seen });
     progress.end();
     await report(flags, run, seen);
@@ -92,6 +95,7 @@ async function runNamed(
       isLoading = true;
       if (body.type === "session_save") seen.saved = body;
       if (body.type === "schema_validation" && body.status === "fail") seen.misfits.push(body);
+      if (body.type === "budget_exceeded") seen.over.add(String(body.budget));
       progress.saw(body);
     },
     onStderr: (source, line) => progress.print(`${source}| ${escapeText(line)}`),
@@ -215,7 +219,7 @@ function loadReporting() {
 async function report(
   flags: Flags,
   { prepared, end, runId, auditPath, verdict }: FinishedRun,
-  { saved, misfits }: Seen,
+  { saved, misfits, over }: Seen,
 ): Promise<void> {
   const [{ replayAudit }, { summaryLines }, { suggest }, { expectationText }] = await loadReporting();
   const summary = await replayAudit(auditPath, { head: end.head });
@@ -228,6 +232,7 @@ async function report(
       exit: verdict.exit,
       error,
       control,
+      ...endFields({ prepared, end, over }),
       audit: auditPath,
       ...(flags.record ? { recording: recordingBeside(auditPath) } : {}),
       head,
@@ -282,23 +287,7 @@ async function report(
       }\n`,
     );
   }
-  if (end.error !== undefined) {
-    const { name, message, stack } = end.error;
-    const where = typeof stack === "string" && stack !== "" ? stack : `${String(name)}: ${String(message)}`;
-    out(
-      `${style.bad("agent")}     ${
-        where.split("\n").slice(0, 8).map((line) => escapeText(line)).join("\n          ")
-      }\n`,
-    );
-  }
-  if (end.control !== undefined) {
-    const { message, position, fix } = end.control;
-    out(`${style.bad("control")}   ${escapeText(message)}\n`);
-    if (position !== undefined) {
-      out(`          at ${escapeText(`${relativePath(position.file)}:${position.line}:${position.column}`)}\n`);
-    }
-    if (fix !== undefined) out(`          fix: ${escapeText(fix)}\n`);
-  }
+  for (const line of endLines({ prepared, end, over }, { style, shown: relativePath })) out(`${line}\n`);
 }
 
 function recordingBeside(auditPath: string): string {

@@ -5,6 +5,7 @@
  */
 import type { ApprovalOptions } from "./approver.ts";
 import { dropGroundwork, execute, startGroundwork } from "./execute.ts";
+import { overBudget } from "../plan/over_budget.ts";
 import { prepareRun } from "./prepare.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
 
@@ -84,6 +85,7 @@ export async function callTool(
   }
   // What the policy expects of its own agent is not expected of this one.
   const plan = { ...prepared.plan, context: { tool, args }, expectEvents: {}, expectDenials: [] };
+  const over = new Set<string>();
   const { end, runId } = await execute({ ...prepared, plan }, {
     groundwork,
     ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
@@ -91,7 +93,9 @@ export async function callTool(
     dryRun: options.dryRun ?? false,
     approvals: options,
     onNotice: (text) => options.onNotice?.(text),
-    onRecord: () => {},
+    onRecord: (body) => {
+      if (body.type === "budget_exceeded") over.add(String(body.budget));
+    },
     onStderr: (source, line) => options.onStderr?.(source, line),
   });
   if (end.value !== undefined) {
@@ -111,7 +115,8 @@ export async function callTool(
   const message = end.control?.message ?? `Cannot finish "${tool}": the run ended (${end.reason})`;
   const late = end.reason === "tool_unresponsive" || end.reason === "wall_exceeded";
   const outcome = end.reason === "budget_exceeded" ? "budget" : late ? "timeout" : "error";
-  const fix = end.control?.fix;
+  const raise = overBudget(end.reason, over, plan.budgets)?.raise ?? null;
+  const fix = end.control?.fix ?? (raise === null ? undefined : `Raise its budget in the policy: ${raise}`);
   return {
     result: { outcome, tool, code: end.reason, message, run_id: runId },
     reason: end.reason,

@@ -5,13 +5,11 @@
  */
 import type { RecordBody } from "../audit/record.ts";
 import { RECORDING_FILE, RECORDING_VERSION } from "../audit/recording.ts";
-import { makeRedactor, MIN_SECRET_BYTES, type Redactor, SECRET_FIELDS } from "../audit/redact.ts";
-import { isSecretVariable } from "../authority/variables.ts";
+import { SECRET_FIELDS } from "../audit/redact.ts";
 import { ControlError, InputError } from "../errors.ts";
-import { digest, type Json, type JsonObject, sha256, utf8Length } from "../json.ts";
+import { digest, type Json, type JsonObject, sha256 } from "../json.ts";
 import { hostFlags } from "../plan/flags.ts";
 import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/key1.ts";
-import type { LoadedPolicy } from "../policy/load.ts";
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import type { ApprovalOptions } from "./approver.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
@@ -24,15 +22,11 @@ import { findPrebuilt } from "./prebuilt.ts";
 import { type PreparedRun, readCa, readFixtures } from "./prepare.ts";
 import { prepareStarts, type ProgramStarts } from "./program_starts.ts";
 import { assertRunId, makeRunDir, makeRunId, makeRunsDir } from "./run_dir.ts";
+import { redactorOf, unusedSecrets } from "./run_secrets.ts";
 import type { RunSession, RunSessionOptions } from "./run_session.ts";
 import { type BaseSystem, findBaseSystem } from "./spawn.ts";
 import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
-import {
-  credentialAdvice,
-  type UnsetCredential,
-  unsetCredentials,
-  withoutCredentialText,
-} from "./unset_credentials.ts";
+import { unsetCredentials, withAdvice, withoutCredentialText } from "./unset_credentials.ts";
 
 /** A run that was started early, while its policy was still being read. */
 export interface Groundwork {
@@ -257,14 +251,7 @@ async function executeWith(
     onRecord: options.onRecord,
     onStderr: options.onStderr,
   });
-  return { end: advised(end, unset, prepared.loaded), runId, auditPath: `${auditDir}/audit.jsonl` };
-}
-
-/** Adds to a run that ended for want of a credential where the policy names it, and the fix. */
-function advised(end: RunEnd, unset: readonly UnsetCredential[], loaded: LoadedPolicy): RunEnd {
-  const needed = unset.find(({ optional }) => !optional);
-  if (end.control?.code !== "credential_unset" || needed === undefined) return end;
-  return { ...end, control: { ...end.control, ...credentialAdvice(needed, loaded) } };
+  return { end: withAdvice(end, unset, prepared.loaded), runId, auditPath: `${auditDir}/audit.jsonl` };
 }
 
 /** What the egress process says, kept until there is a log. */
@@ -374,38 +361,6 @@ function hostEnv(plan: Plan): Record<string, string> {
     if (value !== undefined) env[name] = value;
   }
   return env;
-}
-
-/** Knows every credential of the policy, so that nothing which host or agent print can show one. */
-function redactorOf(
-  plan: Plan,
-  { passed, hidden }: Readonly<Record<"passed" | "hidden", Readonly<Record<string, string>>>>,
-): Redactor {
-  const secrets = new Map<string, string>(
-    Object.entries(passed).filter(([name, value]) => isSecretVariable(name) && utf8Length(value) >= MIN_SECRET_BYTES),
-  );
-  for (const { env } of Object.values(plan.credentials)) {
-    const value = Deno.env.get(env);
-    // One that is too short is refused by the host before anything runs
-    if (value !== undefined && utf8Length(value) >= MIN_SECRET_BYTES) secrets.set(env, value);
-  }
-  for (const [name, value] of Object.entries(hidden)) secrets.set(name, value);
-  return makeRedactor({ fields: plan.redact, secrets });
-}
-
-/**
- * Credentials that the policy names and this run does not use, as its answers are recorded: a file or an answer may hold
- * one all the same. By the name of their variable; those that are too short to be told from harmless text are left out.
- */
-function unusedSecrets({ plan, loaded: { policy } }: PreparedRun): Readonly<Record<string, string>> {
-  const { github, model, secrets = {} } = policy;
-  const used = new Set(Object.values(plan.credentials).map(({ env }) => env));
-  const hidden: Record<string, string> = Object.create(null);
-  for (const name of [model?.apiKeyEnv, github?.tokenEnv, ...Object.values(secrets)]) {
-    const value = name === undefined || used.has(name) ? undefined : Deno.env.get(name);
-    if (name !== undefined && value !== undefined && utf8Length(value) >= MIN_SECRET_BYTES) hidden[name] = value;
-  }
-  return hidden;
 }
 
 /** The address of the proxy that a plan names, as it is in the caller's environment now. */

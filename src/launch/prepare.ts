@@ -95,12 +95,14 @@ export async function readFixtures(
   }
   for (const skill of Object.values(skills)) texts[skill.path] = await readPlanned(skill, places);
   if (network.fixtures.length === 0) return texts;
-  const { parseFixture } = await import("../plan/fixtures.ts");
+  const { loadFixtures } = await import("../plan/fixtures.ts");
+  const files: { file: string; text: string }[] = [];
   for (const { path, sha256 } of network.fixtures) {
     const text = await readPlanned({ path, sha256 }, places);
-    parseFixture(text, path);
+    files.push({ file: path, text });
     texts[path] = text;
   }
+  loadFixtures(files);
   return texts;
 }
 

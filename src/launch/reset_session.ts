@@ -31,8 +31,10 @@ export interface ResetReport {
   readonly mode: "reset" | "rollback";
   /** Whether there was a session. */
   readonly existed: boolean;
-  /** Whether the session was set aside: it is the backup now. */
+  /** Whether the session was set aside: it is the backup now, or `unusable_file`. */
   readonly removed: boolean;
+  /** Where a session that could not be used is set aside: never over a backup; `null` where it could, or where none was. */
+  readonly unusable_file: string | null;
   /** Whether the backup was put back. */
   readonly restored: boolean;
   readonly dry_run: boolean;
@@ -92,12 +94,14 @@ async function resetLocked(
   if (rollback && backup === null) {
     throw new InputError("session_no_backup", `Cannot roll back: there is no backup "${file.shown.backup}"`);
   }
+  const isUnusable = existed && session === null;
   const report: ResetReport = {
     session_file: file.shown.session,
     backup_file: file.shown.backup,
     mode: rollback ? "rollback" : "reset",
     existed,
     removed: !dryRun && !rollback && existed,
+    unusable_file: isUnusable ? file.shown.unusable : null,
     restored: !dryRun && rollback,
     dry_run: dryRun,
     scope: "session_file_only",
@@ -115,8 +119,8 @@ async function resetLocked(
     // The log comes first: a reset that nobody could read of is not begun.
     append({ type: "run_start", command: "reset", name: plan.name, policy: plan.policy as unknown as Json });
     try {
-      if (!dryRun && rollback) await file.putBack();
-      else if (!dryRun && existed) await file.setAside();
+      if (!dryRun && rollback) await file.putBack({ isUsable: !isUnusable });
+      else if (!dryRun && existed) await file.setAside(isUnusable ? "unusable" : "backup");
     } catch (error) {
       append({
         type: "run_end",

@@ -20,6 +20,8 @@ const SEALED = /,"mac":"([0-9a-f]{64})"\}\n$/;
 const MAX_FILE_BYTES = 128 * 1_048_576;
 /** Levels of a session file, at most: a value of the agent, and what is around it. */
 const MAX_DEPTH = 70;
+/** What is put behind the name of a session file that could not be used: never in the place of a backup that can. */
+const UNUSABLE = ".unusable";
 
 /** What identifies a session. */
 export interface SessionPlace {
@@ -94,14 +96,16 @@ export class SessionFile {
     this.#lock.close();
   }
 
-  /** Absolute paths of the session file and of the one that a reset set aside. */
-  get paths(): { readonly session: string; readonly backup: string } {
-    return { session: this.#place.path, backup: backupOf(this.#place.path) };
+  /** Absolute paths of the session file, of the one that a reset set aside, and of one that could not be used. */
+  get paths(): Readonly<Record<"session" | "backup" | "unusable", string>> {
+    const { path } = this.#place;
+    return { session: path, backup: backupOf(path), unusable: `${path}${UNUSABLE}` };
   }
 
-  /** The same two paths for records and messages. */
-  get shown(): { readonly session: PortablePath; readonly backup: PortablePath } {
-    return { session: this.#place.shown, backup: backupOf(this.#place.shown) };
+  /** The same paths for records and messages. */
+  get shown(): Readonly<Record<"session" | "backup" | "unusable", PortablePath>> {
+    const { shown } = this.#place;
+    return { session: shown, backup: backupOf(shown), unusable: `${shown}${UNUSABLE}` };
   }
 
   /**
@@ -155,20 +159,27 @@ export class SessionFile {
     await Deno.remove(this.#staged).catch(() => {});
   }
 
-  /** Sets the session aside as the one backup; one that was there before is gone then. */
-  async setAside(): Promise<void> {
-    await this.#orUnwritable(() => Deno.rename(this.paths.session, this.paths.backup));
+  /**
+   * Sets the session aside: as the one backup, the one before is gone then; or, where it cannot be used, under a name of
+   * its own, so that a good backup stays.
+   */
+  async setAside(as: "backup" | "unusable"): Promise<void> {
+    await this.#orUnwritable(() => Deno.rename(this.paths.session, this.paths[as]));
     await this.#syncFolder();
   }
 
-  /** Puts the backup back. The session that is there becomes the backup; where there is none, the backup stays. */
-  async putBack(): Promise<void> {
-    const { session, backup } = this.paths;
+  /**
+   * Puts the backup back. The session that is there becomes the backup, or is set aside where it cannot be used; where
+   * there is none, or none that can be used, the backup stays.
+   */
+  async putBack({ isUsable }: { readonly isUsable: boolean }): Promise<void> {
+    const { session, backup, unusable } = this.paths;
     await this.#orUnwritable(async () => {
-      const current = await this.#readBytes(session, "session");
+      const current = isUsable ? await this.#readBytes(session, "session") : undefined;
       const kept = await this.#readBytes(backup, "backup");
       if (kept === undefined) throw new Deno.errors.NotFound();
       await this.#write(kept);
+      if (!isUsable && await lstatOrUndefined(session) !== undefined) await Deno.rename(session, unusable);
       await Deno.rename(this.#staged, session);
       if (current === undefined) return;
       await this.#write(current);
@@ -268,7 +279,8 @@ export class SessionFile {
   #invalid(which: "session" | "backup", what: string, cause?: unknown): DataError {
     return new DataError("session_invalid", `Cannot use the ${which} "${this.shown[which]}": ${what}`, {
       fix: which === "session"
-        ? "Run `twokey reset` to start anew: it sets the file aside"
+        ? "Run `twokey reset` to start anew, or `twokey reset --rollback` for the backup of an earlier reset: either " +
+          "sets the file aside"
         : "Remove the file: nothing can be put back from it",
       cause,
     });

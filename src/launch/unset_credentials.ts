@@ -6,6 +6,7 @@
 import type { Position } from "../errors.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
+import type { RunEnd } from "./launch_options.ts";
 
 /** A variable that holds no credential, although the policy says that it does. */
 export interface UnsetCredential {
@@ -66,4 +67,11 @@ export function withoutCredentialText(unset: UnsetCredential, loaded: LoadedPoli
   const who = more.length === 0 ? first : `${first} and ${more.length} more`;
   return `warning: the variable "${unset.env}" is not set, so ${who} will ask without a credential\n` +
     `  at ${file}:${line}:${column}\n  fix: ${fix}`;
+}
+
+/** Adds to a run that ended for want of a credential where the policy names it, and the fix. */
+export function withAdvice(end: RunEnd, unset: readonly UnsetCredential[], loaded: LoadedPolicy): RunEnd {
+  const needed = unset.find(({ optional }) => !optional);
+  if (end.control?.code !== "credential_unset" || needed === undefined) return end;
+  return { ...end, control: { ...end.control, ...credentialAdvice(needed, loaded) } };
 }

@@ -10,12 +10,12 @@
  * @module
  */
 import * as v from "valibot";
-import { DataError } from "../errors.ts";
-import { canonical, isJsonObject, pointerPart, utf8Length } from "../json.ts";
+import { canonical, isJsonObject, utf8Length } from "../json.ts";
 import { withRegistry } from "../tools/supply_chain/npm_registry.ts";
 import { isDay } from "./day.ts";
 import { KEPT_HEADERS, type RawReply } from "./raw_reply.ts";
-import { positionOf, syntaxErrorAt } from "./json_position.ts";
+import { nearest } from "../authority/nearest.ts";
+import { fixtureFault, type FixtureFile, keyFix, parseFixtureJson, shapeFault, shownFixture } from "./fixture_fault.ts";
 
 /** What the list of OSV queries stands for. */
 const OSV_QUERY_URL = "https://api.osv.dev/v1/query";
@@ -78,6 +78,15 @@ const exchangesSchema = v.strictObject({
   })),
 });
 
+/** The two lists that a file may be made of. */
+const KINDS = ["exchanges", "queries"];
+
+/** Every key that has a place in a file. */
+const KNOWN_KEYS = [
+  ...["version", "note", "recorded", ...KINDS, "request", "response", "method", "url", "body", "accept", "status"],
+  ...["headers", "base64", "package", "ecosystem", "name"],
+];
+
 /**
  * Parses one file of recorded answers.
  *
@@ -86,9 +95,10 @@ const exchangesSchema = v.strictObject({
  * @throws {DataError} `fixture_invalid`, with the position of the first fault.
  */
 export function parseFixture(text: string, file: string): readonly RecordedExchange[] {
-  const value = parseJson(text, file);
+  const source = { text, file };
+  const value = parseFixtureJson(source);
   if (isJsonObject(value) && Object.hasOwn(value, "queries")) {
-    const { queries } = check(queriesSchema, value, { text, file });
+    const { queries } = check(queriesSchema, value, source);
     return queries.map(({ package: { ecosystem, name }, version, response }) => ({
       method: "POST",
       url: OSV_QUERY_URL,
@@ -99,7 +109,7 @@ export function parseFixture(text: string, file: string): readonly RecordedExcha
     }));
   }
   if (isJsonObject(value) && Object.hasOwn(value, "exchanges")) {
-    const { recorded, exchanges } = check(exchangesSchema, value, { text, file });
+    const { recorded, exchanges } = check(exchangesSchema, value, source);
     return exchanges.map(({ request, response }) => ({
       method: request.method,
       url: withRegistry(request.url),
@@ -110,7 +120,14 @@ export function parseFixture(text: string, file: string): readonly RecordedExcha
       recorded,
     }));
   }
-  throw fault(file, positionOf(text, []), 'expected an object with "exchanges" or "queries"');
+  const keys = isJsonObject(value) ? Object.keys(value) : [];
+  const typo = keys.find((key) => nearest(key, KINDS) !== undefined);
+  throw fixtureFault(source, typo === undefined ? [] : [typo], {
+    what: 'expected an object with "exchanges" or "queries"',
+    fix: typo === undefined
+      ? 'Write { "queries": [] }, or "exchanges" with "version" and "recorded"'
+      : keyFix(typo, KINDS),
+  });
 }
 
 /**
@@ -121,18 +138,18 @@ export function parseFixture(text: string, file: string): readonly RecordedExcha
 export function loadFixtures(files: readonly { readonly file: string; readonly text: string }[]): FixtureSet {
   const byRequest = new Map<string, RecordedExchange>();
   for (const { file, text } of files) {
-    for (const exchange of parseFixture(text, file)) {
+    for (const [index, exchange] of parseFixture(text, file).entries()) {
       const key = requestKey(exchange);
       const earlier = byRequest.get(key);
       if (earlier === undefined) byRequest.set(key, exchange);
       else if (canonical(earlier.reply) !== canonical(exchange.reply)) {
         const what = exchange.body === "" ? "" : ` with body ${exchange.body.slice(0, 200)}`;
-        throw new DataError(
-          "fixture_ambiguous",
-          `Cannot load fixture "${file}": ${exchange.method} ${exchange.url}${what} has two different answers` +
-            (earlier.file === file ? "" : `, the other in "${earlier.file}"`),
-          { fix: "keep one answer for each request" },
-        );
+        const other = earlier.file === file ? "" : `, the other in "${shownFixture(earlier.file)}"`;
+        throw fixtureFault({ text, file }, [exchange.recorded === null ? "queries" : "exchanges", index], {
+          code: "fixture_ambiguous",
+          what: `${exchange.method} ${exchange.url}${what} has two different answers${other}`,
+          fix: "Keep one answer for each request",
+        });
       }
     }
   }
@@ -182,41 +199,14 @@ function isBase64(text: string): boolean {
   }
 }
 
-function parseJson(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw fault(file, syntaxErrorAt(text), "it is not JSON", cause);
-  }
-}
-
 function check<const S extends v.GenericSchema>(
   schema: S,
   value: unknown,
-  source: { readonly text: string; readonly file: string },
+  source: FixtureFile,
 ): v.InferOutput<S> {
-  const result = v.safeParse(schema, value, { abortEarly: true });
+  const result = v.safeParse(schema, value);
   if (result.success) return result.output;
-  const issue = result.issues[0];
-  const path = (issue.path ?? []).map((part) => part.key as string | number);
-  const pointer = path.map(pointerPart).join("");
-  const expected = issue.type === "custom" || issue.type === "check" ? issue.message : issue.expected;
-  const what = issue.type === "strict_object" && issue.expected === "never"
-    ? "is not a known key"
-    : `expected ${expected}, got ${issue.received}`;
-  throw fault(source.file, positionOf(source.text, path), `${pointer === "" ? "its root" : pointer} ${what}`);
-}
-
-function fault(
-  file: string,
-  at: { readonly line: number; readonly column: number },
-  what: string,
-  cause?: unknown,
-): DataError {
-  return new DataError("fixture_invalid", `Cannot load fixture "${file}": ${what}`, {
-    position: { file, ...at },
-    ...(cause === undefined ? {} : { cause }),
-  });
+  throw shapeFault(source, result.issues, KNOWN_KEYS);
 }
 
 /** A URL in any other form would never be asked for, so its answer could only be missed. */

@@ -6,9 +6,8 @@
  * @module
  */
 import * as v from "valibot";
-import { DataError } from "../errors.ts";
-import { isJsonObject, type JsonObject, pointerPart } from "../json.ts";
-import { positionOf, syntaxErrorAt } from "./json_position.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { fixtureFault, parseFixtureJson, shapeFault } from "./fixture_fault.ts";
 
 /** One recorded answer. */
 export interface ModelRecording {
@@ -31,6 +30,12 @@ const fixtureSchema = v.strictObject({
   })),
 });
 
+/** Every key that has a place in a file. */
+const KNOWN_KEYS = [
+  ...Object.keys(fixtureSchema.entries),
+  ...Object.keys(fixtureSchema.entries.responses.item.entries),
+];
+
 /**
  * Parses a file of recorded answers.
  *
@@ -40,36 +45,23 @@ const fixtureSchema = v.strictObject({
  *   model have two answers.
  */
 export function parseModelFixture(text: string, file: string): readonly ModelRecording[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw fault(file, syntaxErrorAt(text), { what: "it is not JSON", cause });
+  const source = { text, file };
+  const value = parseFixtureJson(source);
+  if (!isJsonObject(value)) {
+    throw fixtureFault(source, [], { what: "its root is no object", fix: 'Write { "responses": [] } there' });
   }
-  if (!isJsonObject(value)) throw fault(file, positionOf(text, []), { what: "its root is no object" });
-  const parsed = v.safeParse(fixtureSchema, value, { abortEarly: true });
-  if (!parsed.success) {
-    const issue = parsed.issues[0];
-    const path = (issue.path ?? []).map((part) => part.key as string | number);
-    const where = path.map(pointerPart).join("");
-    const what = issue.type === "strict_object" && issue.expected === "never"
-      ? "is not a known key"
-      : `expected ${issue.type === "custom" ? issue.message : issue.expected}, got ${issue.received}`;
-    throw fault(file, positionOf(text, path), { what: `${where} ${what}` });
-  }
+  const parsed = v.safeParse(fixtureSchema, value);
+  if (!parsed.success) throw shapeFault(source, parsed.issues, KNOWN_KEYS);
   const { responses } = parsed.output;
   const seen = new Set<string>();
   for (const [index, { id, model }] of responses.entries()) {
     const key = JSON.stringify([id, model ?? null]);
     if (seen.has(key)) {
-      throw new DataError(
-        "fixture_ambiguous",
-        `Cannot load fixture "${file}": two answers have the same id and model`,
-        {
-          position: { file, ...positionOf(text, ["responses", index]) },
-          fix: "keep one answer for each id and model",
-        },
-      );
+      throw fixtureFault(source, ["responses", index], {
+        code: "fixture_ambiguous",
+        what: "two answers have the same id and model",
+        fix: "Keep one answer for each id and model",
+      });
     }
     seen.add(key);
   }
@@ -87,15 +79,4 @@ export function findRecording(
   return recordings.find(({ id, model }) =>
     id === wanted.id && (model === undefined || wanted.model === undefined || model === wanted.model)
   );
-}
-
-function fault(
-  file: string,
-  at: { readonly line: number; readonly column: number },
-  { what, cause }: { readonly what: string; readonly cause?: unknown },
-): DataError {
-  return new DataError("fixture_invalid", `Cannot load fixture "${file}": ${what}`, {
-    position: { file, ...at },
-    ...(cause === undefined ? {} : { cause }),
-  });
 }

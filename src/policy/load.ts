@@ -187,6 +187,8 @@ function describeExpected(issue: v.BaseIssue<unknown>): string {
 }
 
 function suggestValue(issue: v.BaseIssue<unknown>, expected: string): string {
+  // Whatever can be switched on with true is off where nothing is said
+  if (issue.input === false && /^true\b/.test(expected)) return "Remove it: without it there is none";
   if (issue.type === "picklist" && typeof issue.input === "string") {
     const options = [...(issue.expected ?? "").matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? "");
     const meant = nearest(issue.input, options);

@@ -21,6 +21,7 @@ export interface ResetTable {
     readonly backup_file: string;
     readonly mode: "reset" | "rollback";
     readonly existed: boolean;
+    readonly unusable_file: string | null;
     readonly dry_run: boolean;
   };
   readonly session: ResetFile | null;
@@ -30,24 +31,38 @@ export interface ResetTable {
 
 /** Prints each file with what it held and what it holds now. Lines without a newline. */
 export function resetLines({ report, session, backup, hadBackup }: ResetTable, style: Style = PLAIN): string[] {
-  const { mode, existed, dry_run } = report;
+  const { mode, existed, dry_run, unusable_file } = report;
   const now = { session: held(session, existed), backup: held(backup, hadBackup) };
-  const after = mode === "rollback"
-    ? { session: now.backup, backup: existed ? now.session : now.backup }
-    : { session: "none", backup: existed ? now.session : now.backup };
+  const moved = existed && unusable_file === null ? now.session : now.backup;
+  const after = { session: mode === "rollback" ? now.backup : "none", backup: moved };
   const lines = tableLines(["", "file", "before", dry_run ? "would be" : "now"], [
     ["session", report.session_file, now.session, after.session],
     ["backup", report.backup_file, now.backup, after.backup],
+    ...(unusable_file === null ? [] : [["unusable", unusable_file, null, now.session]]),
   ]);
-  return [...lines, "", sentence(report, style)];
+  const back = unusable_file === null ? session : backup;
+  return [...lines, "", ...sentences(report, { back, backup }, style)];
 }
 
-function sentence({ mode, existed, dry_run }: ResetTable["report"], style: Style): string {
-  if (mode === "reset" && !existed) return style.dim("nothing to reset: there is no session");
-  const what = mode === "reset" ? "the next run starts with an empty state" : "the next run starts with the old state";
-  if (dry_run) return style.warn(`nothing was changed; without --dry-run ${what}`);
-  const back = mode === "reset" ? "; `twokey reset --rollback` puts the old one back" : "";
-  return style.good(`${what}${back}`);
+/** What the next run starts with, and what a rollback would do. */
+function sentences(
+  { mode, existed, dry_run, unusable_file, backup_file }: ResetTable["report"],
+  { back, backup }: { readonly back: ResetFile | null; readonly backup: ResetFile | null },
+  style: Style,
+): string[] {
+  if (mode === "reset" && !existed) return [style.dim("nothing to reset: there is no session")];
+  const what = mode === "reset" || backup === null
+    ? "the next run starts with an empty state"
+    : `the next run starts with the state of turn ${backup.turnId}`;
+  const first = dry_run ? style.warn(`nothing was changed; without --dry-run ${what}`) : style.good(what);
+  const aside = unusable_file === null
+    ? []
+    : [`the session could not be used: it ${dry_run ? "would be" : "is"} set aside, and no rollback puts it back`];
+  if (mode === "rollback") return [first, ...aside];
+  const rollback = back === null
+    ? `\`twokey reset --rollback\` would have nothing to put back: ${escapeText(backup_file)} holds no session`
+    : `\`twokey reset --rollback\` then puts the state of turn ${back.turnId} back`;
+  return [first, ...aside, rollback];
 }
 
 function held(file: ResetFile | null, exists: boolean): string {

@@ -68,3 +68,22 @@ Deno.test("policy lock writes a lock that holds until something changes", () =>
     assert.equal(drifted.code, 65);
     assert.match(drifted.stderr, /changed: agent module/);
   }));
+
+Deno.test("policy validate reads the recorded answers that a policy names", () =>
+  withProject({
+    agent: "emit({});",
+    policy: { tools: ["model.call", "osv.query"], model: { fixture: "a.json" }, network: { fixtures: ["o.json"] } },
+    files: { "a.json": '{\n  "responces": []\n}', "o.json": '{"queries":[]}' },
+  }, async (project) => {
+    for (const words of [["policy", "validate"], ["run"]]) {
+      const { code, stderr } = await project.run({ args: words });
+      assert.equal(code, 65);
+      assert.match(stderr, /Cannot load fixture "a\.json": \/responces is not a known key\n {2}at a\.json:2:\d+\n/);
+      assert.match(stderr, /fix: Write "responses"/);
+    }
+    await project.write("a.json", '{"responses":[]}');
+    assert.equal((await policy(project, "validate")).code, 0);
+    await project.write("o.json", '{"querys":[]}');
+    const other = await policy(project, "validate");
+    assert.match(other.stderr, / at o\.json:1:\d+\n {2}fix: Write "queries"/);
+  }));

@@ -34,6 +34,7 @@ Deno.test("reset starts anew, --rollback puts back, --dry-run changes nothing, e
       mode: "reset",
       existed: true,
       removed: true,
+      unusable_file: null,
       restored: false,
       dry_run: false,
       scope: "session_file_only",
@@ -80,5 +81,39 @@ Deno.test("reset needs a policy that keeps a session, and refuses an edited back
     await assert.rejects(Deno.lstat(`${project.dir}/.twokey/s.json`), Deno.errors.NotFound);
     await Deno.remove(`${project.dir}/agent.policy.jsonc`);
     assert.equal((await project.run({ args: ["reset"] })).code, 64);
+  });
+});
+
+Deno.test("reset of an edited session keeps the good backup, and so does a rollback over one", async () => {
+  await withProject({ agent: AGENT, policy: { session: { file: ".twokey/s.json" } } }, async (project) => {
+    const file = `${project.dir}/.twokey/s.json`;
+    const edit = async () => await Deno.writeTextFile(file, (await Deno.readTextFile(file)).replace('"n":', '"n":1'));
+    assert.deepEqual([await count(project), await count(project)], [1, 2]);
+    assert.equal((await project.run({ args: ["reset"] })).code, 0);
+    const good = await Deno.readTextFile(`${file}.reset-backup`);
+    for (const words of [["reset"], ["reset", "--rollback"]]) {
+      assert.equal(await count(project), 1);
+      await edit();
+      const edited = await Deno.readTextFile(file);
+      assert.equal((await project.run()).code, 65);
+      const { code, stdout } = await project.run({ args: words });
+      assert.equal(code, 0);
+      assert.match(stdout, /unusable .*s\.json\.unusable /);
+      assert.equal(await Deno.readTextFile(`${file}.reset-backup`), good);
+      assert.equal(await Deno.readTextFile(`${file}.unusable`), edited);
+      if (words.length === 1) {
+        assert.match(stdout, /`twokey reset --rollback` then puts the state of turn 2 back/);
+        await assert.rejects(Deno.lstat(file), Deno.errors.NotFound);
+      }
+    }
+    assert.equal(await count(project), 3);
+  });
+});
+
+Deno.test("a session of false is refused with the fix to remove it", async () => {
+  await withProject({ agent: AGENT, policy: { session: false } }, async (project) => {
+    const run = await project.run({ args: ["policy", "validate"] });
+    assert.equal(run.code, 65);
+    assert.match(run.stderr, /"session": it is false[^]*fix: Remove it/);
   });
 });

@@ -62,3 +62,37 @@ Deno.test("run refuses a tool that runs any program, by flag and by policy, with
     }
   });
 });
+
+Deno.test("run says that an agent waits for nothing", async () => {
+  await withProject({ agent: "await new Promise(() => {});", policy: {} }, async (project) => {
+    const run = await project.run({ args: ["run"] });
+    assert.equal(run.code, 1);
+    assert.match(run.stdout, /^agent {5}the agent waits for something that never comes/m);
+    assert.equal(run.stdout.includes("undefined"), false, run.stdout);
+    assert.equal(run.records.at(-1)?.error, undefined);
+  });
+});
+
+Deno.test("run names the budget that ended it, its limit, its place in the policy and the line that raises it", async () => {
+  const endless = "for (;;) await new Promise((resolve) => setTimeout(resolve, 10));";
+  await withProject({ agent: endless, policy: { budgets: { wallMs: 400 } } }, async (project) => {
+    const run = await project.run({ args: ["run"] });
+    assert.equal(run.code, 70);
+    assert.match(
+      run.stdout,
+      /^budget {4}wallMs of 400 milliseconds is used up \(agent\.policy\.jsonc:\d+:\d+\): Duration/m,
+    );
+    assert.match(run.stdout, /^ {10}to raise it: "budgets": \{ "wallMs": 800 \}$/m);
+    const { reason, budget } = JSON.parse((await project.run()).stdout);
+    assert.deepEqual([reason, budget.budget, budget.limit, budget.raise], [
+      "wall_exceeded",
+      "wallMs",
+      400,
+      '"budgets": { "wallMs": 800 }',
+    ]);
+    await project.write("agent.ts", "for (let i = 0; i < 10_001; i++) emit({});");
+    await project.policy({});
+    const events = await project.run({ args: ["run"] });
+    assert.match(events.stdout, /^budget {4}events of 10000 events is used up \(the default\): Events that/m);
+  });
+});

@@ -39,3 +39,11 @@ Deno.test("endingOf() says that a call waits whatever the agent made of it, and 
   );
   assert.equal(reasonOf({ isPending, ended: "cpu_exceeded" }), "cpu_exceeded");
 });
+
+Deno.test("endingOf() has no error where the agent threw none", () => {
+  const facts = { ended: undefined, isolation: "process", host: EXITED, agent: undefined, isPending: false } as const;
+  const stalled = { status: "error", reason: "agent_stalled", error: {} } as const;
+  assert.deepEqual(endingOf({ ...facts, words: { end: stalled } }), { status: "error", reason: "agent_stalled" });
+  const thrown = { status: "error", reason: "agent_error", error: { name: "Error", message: "no" } } as const;
+  assert.deepEqual(endingOf({ ...facts, words: { end: thrown } }), thrown);
+});

@@ -152,13 +152,13 @@ Deno.test("SessionFile sets aside and puts back, with one backup and nothing los
         async (file) => [(await file.read())?.state ?? null, (await file.read("backup"))?.state ?? null],
       );
     await save(place, '{"n":1}');
-    await withSession(place, (file) => file.setAside());
+    await withSession(place, (file) => file.setAside("backup"));
     assert.deepEqual(await states(), [null, { n: 1 }]);
-    await withSession(place, (file) => file.putBack());
+    await withSession(place, (file) => file.putBack({ isUsable: true }));
     assert.deepEqual(await states(), [{ n: 1 }, { n: 1 }]);
-    await withSession(place, (file) => file.setAside());
+    await withSession(place, (file) => file.setAside("backup"));
     await save(place, '{"n":2}');
-    await withSession(place, (file) => file.putBack());
+    await withSession(place, (file) => file.putBack({ isUsable: true }));
     assert.deepEqual(await states(), [{ n: 1 }, { n: 2 }]);
   });
 });

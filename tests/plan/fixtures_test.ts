@@ -112,6 +112,7 @@ Deno.test("loadFixtures() takes an answer twice, but not two answers to one requ
     assert.ok(error instanceof DataError);
     assert.equal(error.code, "fixture_ambiguous");
     assert.match(error.message, /has two different answers, the other in "a\.json"$/);
+    assert.equal(error.position?.file, "b.json");
     return true;
   });
 });
