@@ -29,7 +29,7 @@ export interface EgressOptions {
 export interface Egress {
   /** Absolute path of its socket. */
   readonly socket: string;
-  /** Ends it and removes the socket. */
+  /** Ends it and removes the socket; again, it only waits for that. */
   close(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export async function startEgress({ hosts, twokey, onRecord }: EgressOptions): P
     detached: true,
     cwd: "/",
   }).spawn();
-  const close = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     kill(child, "SIGTERM");
     // It has one line to print; a process that does not end is no reason to wait.
     const timer = setTimeout(() => kill(child, "SIGKILL"), END_MS);
@@ -88,6 +88,8 @@ export async function startEgress({ hosts, twokey, onRecord }: EgressOptions): P
     await reading;
     await Deno.remove(dir, { recursive: true }).catch(() => {});
   };
+  let ending: Promise<void> | undefined;
+  const close = (): Promise<void> => ending ??= end();
   const ready = Promise.withResolvers<boolean>();
   const reading = follow(child.stdout, ready.resolve, onRecord).finally(() => ready.resolve(false));
   const timer = setTimeout(() => ready.resolve(false), READY_MS);

@@ -226,9 +226,12 @@ async function executeWith(
     start,
     clock,
     seed,
-    programs: starts === undefined
-      ? undefined
-      : { setup: starts.setup, prefix: starts.prefix, attach: (write) => egress.attach(write) },
+    programs: starts === undefined ? undefined : {
+      setup: starts.setup,
+      prefix: starts.prefix,
+      attach: (write) => egress.attach(write),
+      ended: () => starts.endEgress(),
+    },
     approvals: approvals?.parts,
     answerer: answererOf(options),
     dryRun: options.dryRun ?? false,

@@ -48,6 +48,8 @@ export interface LaunchOptions {
     readonly prefix: readonly string[];
     /** Is handed what writes a record of the launcher's own, once the log is open. */
     attach(write: (body: RecordBody) => void): void;
+    /** Called once no program is left, before the run's last record: what was counted meanwhile is handed over. */
+    ended(): Promise<void>;
   } | undefined;
   /** What the agent's state starts with; absent: nothing. */
   readonly state?: JsonObject;

@@ -47,6 +47,8 @@ export interface ProgramStarts {
   readonly prefix: readonly string[];
   /** What `run_start` says. */
   readonly record: JsonObject;
+  /** Ends the way out of programs: what it counted is handed over before this returns. */
+  endEgress(): Promise<void>;
   /** Ends what was started for it and removes what was written. */
   close(): Promise<void>;
 }
@@ -80,6 +82,7 @@ export async function prepareStarts(request: StartRequest): Promise<ProgramStart
       setup,
       prefix,
       record: recordOf(request, process, { found, isNamespace: prefix.length > 0 }),
+      endEgress: async () => await egress?.close(),
       close: async () => {
         await egress?.close();
         await removeDir(dir);
