@@ -59,8 +59,9 @@ export class SseParser {
       if (text.startsWith("\n")) at = 1;
       this.#afterReturn = false;
     }
+    const ends = new LineEnds(text);
     for (;;) {
-      const end = endOfLine(text, at);
+      const end = ends.next(at);
       if (end < 0) break;
       this.#take(this.#lineWith(text.slice(at, end)), events);
       at = end + 1;
@@ -113,11 +114,21 @@ export class SseParser {
   }
 }
 
-function endOfLine(text: string, from: number): number {
-  const feed = text.indexOf("\n", from);
-  const end = feed < 0 ? text.length : feed;
-  // Looking for the rarer one only up to the first of the other keeps the cost linear
-  const back = text.slice(from, end).indexOf("\r");
-  if (back >= 0) return from + back;
-  return feed;
+/** Finds the ends of the lines of a text: each of the two characters is looked for once over all of it. */
+class LineEnds {
+  readonly #text: string;
+  #feed = -2;
+  #back = -2;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Where the line that holds `from` ends; -1 where it does not. Never called with less than before. */
+  next(from: number): number {
+    if (this.#feed !== -1 && this.#feed < from) this.#feed = this.#text.indexOf("\n", from);
+    if (this.#back !== -1 && this.#back < from) this.#back = this.#text.indexOf("\r", from);
+    if (this.#feed < 0 || this.#back < 0) return Math.max(this.#feed, this.#back);
+    return Math.min(this.#feed, this.#back);
+  }
 }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { makeNameFinder, SECRET_NAMES } from "../authority/names.ts";
 import { BugError, DataError, InputError } from "../errors.ts";
 import { digest, sha256 } from "../json.ts";
 import type { LockedPackages } from "../policy/package_lock.ts";
@@ -255,6 +256,12 @@ function resolveRelative(importer: string, path: string): string | Refusal {
   if (found === undefined) {
     return refuseImport(`the import of ${shown} lies outside of the project`, "move the file into the project");
   }
+  if (isKept(found)) {
+    return refuseImport(
+      `the import of ${shown} is of a place where secrets or the runner's own files are kept`,
+      "give the agent what it needs in context, or through a tool that the policy grants",
+    );
+  }
   if (isInstalled(found) && !isInstalled(importer)) {
     return refuseImport(
       `the import of ${shown} leads into node_modules`,
@@ -262,6 +269,14 @@ function resolveRelative(importer: string, path: string): string | Refusal {
     );
   }
   return found;
+}
+
+const findKept = makeNameFinder([...SECRET_NAMES, ".git", ".twokey"]);
+
+/** Whether a path has a secret's name in it, or is the runner's own. A file of code may be called like a key. */
+function isKept(path: string): boolean {
+  const components = path.split("/");
+  return findKept(extensionOf(path) === "json" ? components : components.slice(0, -1)) >= 0;
 }
 
 /** Whether a path leads through a folder of packages, in whatever case a file system takes for the same. */

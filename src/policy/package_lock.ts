@@ -209,7 +209,9 @@ function denoGraph(lock: JsonObject): Graph | PackageProblem {
   const byName = new Map<string, string[]>();
   for (const id of ids) {
     const name = nameIn(id);
-    byName.set(name, [...byName.get(name) ?? [], id]);
+    const known = byName.get(name);
+    if (known === undefined) byName.set(name, [id]);
+    else known.push(id);
   }
   for (const id of ids) {
     const entry = objectOf(npm[id]);

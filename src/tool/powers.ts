@@ -221,6 +221,7 @@ export interface ChangeOptions {
 
 /** A new content. */
 export interface Made<T> {
+  /** The whole file as it will be. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Says more about it; called while the disk is at work, and only for a content that can be written. */
   describe(): T;
@@ -240,6 +241,7 @@ export interface Changed<T> {
   readonly sha256: string;
   /** 64 hexadecimal digits over the old one; `null` where there was none. */
   readonly sha256Before: string | null;
+  /** What the record of the change says of it. */
   readonly description: T;
 }
 

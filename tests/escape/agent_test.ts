@@ -365,6 +365,7 @@ for (const [name, forged] of Object.entries(FORGERIES)) {
           eventBytes: 65_536,
           stateBytes: 65_536,
           noteBytes: 65_536,
+          toolResultBytes: 65_536,
           ...(read ? {} : { wallMs: 1000 }),
         },
       });

@@ -69,3 +69,11 @@ Deno.test("SseParser takes a long line in many pieces in time that grows with it
   assert.equal(events[0]?.data.length, 2000 * 16_384);
   assert.ok(performance.now() - start < 5000);
 });
+
+Deno.test("SseParser takes lines that all end with a carriage return in time that grows with their length alone", () => {
+  const parser = new SseParser(1_000_000);
+  const bytes = new TextEncoder().encode(":\r".repeat(2_000_000));
+  const start = performance.now();
+  assert.deepEqual(parser.push(bytes), []);
+  assert.ok(performance.now() - start < 5000);
+});

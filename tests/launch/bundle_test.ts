@@ -173,6 +173,30 @@ Deno.test("bundleAgent() accepts a module of exactly the limit and refuses too m
   });
 });
 
+Deno.test("bundleAgent() reads no secret and nothing of the runner's own as a module, and code may be called like a key", async () => {
+  const kept = [
+    ".docker/config.json",
+    ".aws/c.json",
+    ".twokey/session.json",
+    ".env.json",
+    ".git/x/a.json",
+    ".ssh/a.ts",
+  ];
+  const files = { ...Object.fromEntries(kept.map((name) => [name, "{}"])), "id_map.ts": "export const a = 1;" };
+  await withProject({ ...files, "agent.ts": 'import { a } from "./id_map.ts"; emit(a);' }, async (project) => {
+    const options = { entry: `${project}/agent.ts`, project };
+    assert.equal((await bundleAgent(options)).modules.length, 2);
+    for (const name of kept) {
+      const typed = name.endsWith(".json") ? "import a from" : "import";
+      const attributes = name.endsWith(".json") ? ' with { type: "json" }' : "";
+      for (const spelling of [name, name.toUpperCase().replace(/(JSON|TS)$/, (end) => end.toLowerCase())]) {
+        await Deno.writeTextFile(options.entry, `${typed} "./${spelling}"${attributes}; emit(typeof a);`);
+        assert.match((await refusalOf(options)).message, /secrets or the runner's own files are kept/, spelling);
+      }
+    }
+  });
+});
+
 Deno.test("bundleAgent() refuses entries that are no modules of the project", async () => {
   await withProject({ "agent.json": "{}", "agent.py": "", "a/agent.ts": "" }, async (project) => {
     for (const name of ["agent.json", "agent.py"]) {

@@ -490,7 +490,7 @@ Deno.test("launch() leaves a log that verifies and no process, whoever is killed
       });
       assert.deepEqual(records, []);
       const said = `kill ${i} (${victim} after ${delayMs} ms)`;
-      assert.ok(await eventually(() => isGone(launcher), 3000), `${said}: something survived`);
+      assert.ok(await eventually(() => isGone(launcher), 15_000), `${said}: something survived`);
       const path = await onlyLog(runsDir);
       if (victim !== "launcher") assert.ok(path !== undefined, said);
       if (path === undefined) return;
