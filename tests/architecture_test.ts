@@ -220,6 +220,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/launch/package_resolver_test.ts": ["src/launch/import_refusal.ts", "src/launch/package_folder.ts"],
   "tests/evidence/make_bundle_test.ts": ["src/evidence/documents.ts", "src/evidence/redact_log.ts"],
   "tests/evidence/verify_bundle_test.ts": [
+    "src/evidence/derived.ts",
     "src/evidence/file_digest.ts",
     "src/evidence/manifest.ts",
     "src/evidence/signature.ts",
@@ -246,6 +247,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/launch/child_groups_test.ts": ["src/launch/process_facts.ts"],
   "tests/launch/egress_test.ts": ["src/egress/main.ts"],
   "tests/replay/replay_test.ts": ["src/replay/tool_row.ts"],
+  "tests/launch/approvals_test.ts": ["src/launch/approval_question.ts"],
+  "tests/report/approval_test.ts": ["src/report/break_line.ts"],
   "tests/policy/schema_test.ts": ["src/policy/network_schema.ts", "src/policy/schema_values.ts"],
   "tests/policy/check_process_test.ts": ["src/policy/process_schema.ts", "src/policy/program_fact.ts"],
   "tests/plan/compare_programs_test.ts": ["src/plan/program_setup.ts", "src/report/programs.ts"],

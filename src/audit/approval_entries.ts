@@ -40,6 +40,8 @@ export type ApprovalEntry =
     }
     /** A run took a grant for its call: nobody else can. */
     | { readonly kind: "taken"; readonly grant: string; readonly run_id: string; readonly call_id: string }
+    /** The log was written anew, with what can still matter: nothing of an older one fits behind it. */
+    | { readonly kind: "compacted" }
     /** The call never started, so the grant is there again. */
     | { readonly kind: "returned"; readonly grant: string; readonly run_id: string; readonly call_id: string }
   );
@@ -77,6 +79,7 @@ export function foldApprovals(entries: readonly ApprovalEntry[]): Map<string, Ap
   const items = new Map<string, Mutable>();
   const given = new Map<string, { readonly id: string; readonly at_ms: number }>();
   for (const entry of entries) {
+    if (entry.kind === "compacted") continue;
     const item = items.get(entry.id) ?? emptyItem(entry.id);
     items.set(entry.id, item);
     switch (entry.kind) {
@@ -122,6 +125,27 @@ export function foldApprovals(entries: readonly ApprovalEntry[]): Map<string, Ap
     }
   }
   return items;
+}
+
+/**
+ * The entries that can still matter, in their order: requests that wait, approvals that nobody has used and that still
+ * hold, denials that still do. Without the others every request stands where it stood, but for how often it was used.
+ */
+export function liveEntries(entries: readonly ApprovalEntry[], nowMs: number): ApprovalEntry[] {
+  const items = foldApprovals(entries);
+  const live = new Map([...items].filter(([, item]) => {
+    const status = approvalStatus(item, nowMs);
+    const time = { nowMs, maxAgeMs: item.max_age_ms ?? Infinity };
+    return item.open || status === "allowed" || standingOf(item, time).status === "denied";
+  }));
+  const last = new Map<string, ApprovalEntry>();
+  for (const entry of entries) last.set(`${entry.kind} ${entry.id}`, entry);
+  return entries.filter((entry) => {
+    const item = live.get(entry.id);
+    if (item === undefined) return false;
+    if (entry.kind === "allowed") return item.grants.some(({ grant }) => grant === entry.grant);
+    return (entry.kind === "pending" || entry.kind === "denied") && last.get(`${entry.kind} ${entry.id}`) === entry;
+  });
 }
 
 function emptyItem(id: string): Mutable {

@@ -65,14 +65,15 @@ export function approvalId({ tool, args, requirements, policy, agent, plan }: Ap
   return digest({ type: "twokey_approval_v1", tool, args, requirements: bound, policy, agent, plan });
 }
 
-/** UTF-8 bytes of arguments that are kept whole for people. */
-const MAX_KEPT_BYTES = 65_536;
+/** UTF-8 bytes of arguments that are kept whole once they were decided on. */
+const MAX_KEPT_BYTES = 4_096;
 /** Characters that are kept of a text where the whole is too large. */
-const MAX_TEXT = 2000;
+const MAX_TEXT = 1000;
 
 /**
- * The arguments as the approval log keeps them: whole up to 64 KiB, else every long text cut with the number of
- * characters that are missing; where that is still too much, their shape and SHA-256.
+ * The arguments as the approval log keeps them once they were decided on: whole up to 4 KiB, else every long text cut
+ * with the number of characters that are missing; where that is still too much, their shape and SHA-256. The id is over
+ * all of them in any case.
  */
 export async function keptArgs(args: JsonObject): Promise<JsonObject> {
   if (utf8Length(JSON.stringify(args)) <= MAX_KEPT_BYTES) return args;

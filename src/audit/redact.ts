@@ -168,11 +168,11 @@ function redactObject(value: JsonObject, walk: Walk, depth: number): JsonObject 
     return clean;
   });
   if (!changed) return value;
-  const taken = new Set<string>();
+  const taken = new Set(keys.filter((key) => walk.scrub(key) === key));
   // `fromEntries` defines properties: a key `__proto__` stays a key.
   return Object.fromEntries(keys.map((key, at): [string, Json] => {
     let name = walk.scrub(key);
-    // Two keys that differ in the secret alone must both stay to be seen.
+    // Two keys that differ in the secret alone must both stay to be seen, and so must one that looks like a scrubbed one.
     for (let n = 2; name !== key && taken.has(name); n++) name = `${walk.scrub(key)} (${n})`;
     taken.add(name);
     return [name, inner[at] ?? null];

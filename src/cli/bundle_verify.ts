@@ -27,7 +27,10 @@ async function verify({ json, key }: Flags, folder: string): Promise<ExitCode> {
   return verdict.verdict === "broken" ? EXIT.data : EXIT.ok;
 }
 
-function lines({ verdict, run_id, digest, files, key_id, original_head, findings }: BundleVerdict, style: Style) {
+function lines(
+  { verdict, run_id, digest, files, key_id, original_head, head_is_proven, findings }: BundleVerdict,
+  style: Style,
+) {
   const word = verdict === "authentic" ? style.good(verdict) : verdict === "broken" ? style.bad(verdict) : verdict;
   const means = {
     authentic: "whole, and signed with the key that was given",
@@ -46,7 +49,9 @@ function lines({ verdict, run_id, digest, files, key_id, original_head, findings
     `files     ${files} as the manifest says`,
     `digest    ${digest}`,
     `key       ${key_id ?? "unsigned"}`,
-    `head      ${original_head}   compare it with the one that the run printed`,
+    head_is_proven
+      ? `head      ${original_head}   compare it with the one that the run printed`
+      : `head      ${original_head}   of the run's own log, as whoever made the bundle says: nothing here shows it`,
   ];
 }
 

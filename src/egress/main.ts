@@ -4,65 +4,50 @@
  * hosts, so what it can reach does not depend on this code; only a name that leads to a private IPv6 address is turned
  * away here, since flags have no words for such blocks.
  *
- * Arguments: the socket's path, then each `host:port`. Standard output: one JSON line for each connection.
+ * Arguments: the socket's path, then each `host:port`. Standard output: JSON lines, bounded; a connection that no line is
+ * left for is refused. SIGTERM ends it, with the number of what was refused without a line.
  *
  * @module
  */
 import { isPublicIpv6 } from "../authority/host.ts";
 import { MAX_HEAD, readConnect } from "./connect_request.ts";
+import { EgressReport } from "./egress_report.ts";
 
 /** Connections at the same time; further ones are closed at once. */
 const MAX_CONNECTIONS = 64;
 /** What a program may take to say what it wants, in milliseconds. */
 const HEAD_MS = 10_000;
-/** Lines that are printed; what follows is counted by nobody. */
-const MAX_LINES = 10_000;
 
 const ENCODER = new TextEncoder();
-
-/** What is printed of a connection. */
-interface Line {
-  readonly decision: "allow" | "deny" | "failed" | "closed";
-  readonly host: string | null;
-  readonly port: number | null;
-  readonly bytes_out?: number;
-  readonly bytes_in?: number;
-}
-
-/** Prints lines for the parent; where nobody reads them any more there is nothing left to do. */
-class Report {
-  #left = MAX_LINES;
-
-  ready(): void {
-    this.#write('{"ready":true}\n');
-  }
-
-  line(line: Line): void {
-    if (this.#left-- > 0) this.#write(`${JSON.stringify(line)}\n`);
-  }
-
-  #write(text: string): void {
-    try {
-      const bytes = ENCODER.encode(text);
-      for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
-    } catch {
-      Deno.exit(0);
-    }
-  }
-}
 
 if (import.meta.main) {
   const [path = "", ...hosts] = Deno.args;
   await serve(path, new Set(hosts));
 }
 
+/** Prints a line for the parent; where nobody reads any more there is nothing left to do. */
+function print(line: string): void {
+  try {
+    const bytes = ENCODER.encode(`${line}\n`);
+    for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+  } catch {
+    Deno.exit(0);
+  }
+}
+
 async function serve(path: string, hosts: ReadonlySet<string>): Promise<void> {
   const listener = Deno.listen({ transport: "unix", path });
-  const report = new Report();
-  report.ready();
+  const report = new EgressReport(print);
+  // The parent ends it so that the last count is told; whoever kills it loses the count and nothing else.
+  Deno.addSignalListener("SIGTERM", () => {
+    report.end();
+    Deno.exit(0);
+  });
+  print('{"ready":true}');
   let open = 0;
   for await (const connection of listener) {
     if (open >= MAX_CONNECTIONS) {
+      report.omit();
       connection.close();
       continue;
     }
@@ -74,36 +59,41 @@ async function serve(path: string, hosts: ReadonlySet<string>): Promise<void> {
   }
 }
 
-async function handle(inner: Deno.UnixConn, hosts: ReadonlySet<string>, report: Report): Promise<void> {
+async function handle(inner: Deno.UnixConn, hosts: ReadonlySet<string>, report: EgressReport): Promise<void> {
   const timer = setTimeout(() => close(inner), HEAD_MS);
   const request = await readHead(inner, hosts);
   clearTimeout(timer);
   if (request.kind !== "connect") {
     if (request.kind === "refused") {
-      report.line({ decision: "deny", host: request.host, port: request.port });
+      report.deny(request.host, request.port);
       await answer(inner, `${request.status} Forbidden`);
     }
     return;
   }
   const { host, port, rest } = request;
+  const told = report.begin(host, port);
+  // What nobody would hear of does not happen.
+  if (told === undefined) return await answer(inner, "503 Too Many Connections In This Run");
   let outer: Deno.TcpConn;
   try {
     outer = await Deno.connect({ hostname: host, port });
   } catch {
-    report.line({ decision: "failed", host, port });
+    told.failed();
     return await answer(inner, "502 Bad Gateway");
   }
   if (isPrivatePeer(outer)) {
     close(outer);
-    report.line({ decision: "deny", host, port });
+    told.denied();
     return await answer(inner, "403 Forbidden");
   }
-  report.line({ decision: "allow", host, port });
+  told.allowed();
+  let sent = { bytes_out: 0, bytes_in: 0 };
   try {
     await answer(inner, "200 Connection established");
     const [bytes_out, bytes_in] = await Promise.all([copy(inner, outer, rest), copy(outer, inner, new Uint8Array())]);
-    report.line({ decision: "closed", host, port, bytes_out, bytes_in });
+    sent = { bytes_out, bytes_in };
   } finally {
+    told.closed(sent);
     close(outer);
   }
 }

@@ -134,7 +134,12 @@ export function readmeText(
       ? "Nothing in it was replaced: it is the run's own log, with the head that the run printed."
       : `In ${audit.redacted_records} of ${audit.records} records something was replaced, so it is a chain of its own.`,
     `The run's own log has ${audit.original.bytes} bytes, SHA-256 ${audit.original.sha256},`,
-    `and the head ${audit.original.head}: compare that with the one that the run printed.`,
+    ...(audit.redacted_records === 0
+      ? [`and the head ${audit.original.head}: compare that with the one that the run printed.`]
+      : [
+        `and the head ${audit.original.head}, as whoever made the bundle says: the bundle`,
+        "cannot show it, so a head that is right says nothing of the log that lies here.",
+      ]),
     ...(audit.original.torn_tail ? ["Its last line was cut off, and is left out."] : []),
     "",
     "Files:",

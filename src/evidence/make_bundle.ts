@@ -3,16 +3,13 @@
  *
  * @module
  */
-import { readRecords, type Verdict, verifyAudit } from "../audit/reader.ts";
+import { type Verdict, verifyAudit } from "../audit/reader.ts";
 import type { Redactor } from "../audit/redact.ts";
 import { scrubPatterns } from "../audit/secret_patterns.ts";
 import { nameOf, parentOf, resolvePath } from "../authority/path.ts";
 import { CreateError, DataError } from "../errors.ts";
-import { isJsonObject, type Json } from "../json.ts";
-import { replayAudit } from "../replay/replay.ts";
-import { escapeJson, escapeText } from "../report/escape.ts";
-import { replayLines } from "../report/text.ts";
-import { Documents, readmeText } from "./documents.ts";
+import { escapeText } from "../report/escape.ts";
+import { deriveFrom, README_FILE, readmeOf } from "./derived.ts";
 import { digestFile } from "./file_digest.ts";
 import {
   type LeftOut,
@@ -22,7 +19,6 @@ import {
   type ManifestBody,
   manifestText,
   NONCLAIMS,
-  type RunRelation,
   sealManifest,
   signedBytes,
 } from "./manifest.ts";
@@ -119,23 +115,17 @@ async function fill(
   }
   const log = `${staging}/${LOG_FILE}`;
   const copy = await redactLog({ from: options.log, to: log, verdict, redactor: options.redactor });
-  const documents = new Documents();
-  for await (const record of readRecords(log)) documents.take(record);
-  const replay = { ...await replayAudit(log), audit_log: LOG_FILE };
+  const derived = await deriveFrom(log, verdict);
   const redacted: string[] = copy.changed > 0 ? [LOG_FILE] : [];
   for (const { path, text, isRedacted = false } of options.texts) {
     const clean = scrubPatterns(options.redactor.scrub(text));
     if (clean !== text || isRedacted) redacted.push(path);
     await write(staging, path, clean);
   }
-  await write(staging, "source-manifest.json", json(documents.sources()));
-  await write(staging, "controls.json", json(documents.controls()));
-  await write(staging, "run-artifact-manifest.json", json(documents.artifacts()));
-  await write(staging, "replay.json", json(replay));
-  await write(staging, "replay.txt", `${replayLines(replay).join("\n")}\n`);
+  for (const [path, text] of derived.files) await write(staging, path, text);
   const partial = {
     created_ms: options.nowMs,
-    run: runOf(documents, verdict),
+    run: derived.run,
     audit: {
       file: LOG_FILE,
       records: copy.records,
@@ -148,7 +138,7 @@ async function fill(
     left_out: options.leftOut,
     nonclaims: NONCLAIMS,
   } as const satisfies Partial<ManifestBody>;
-  await write(staging, "README.txt", escapeLines(readmeText({ ...partial, entries: await entriesOf(staging) })));
+  await write(staging, README_FILE, readmeOf({ ...partial, entries: await entriesOf(staging) }));
   const body: ManifestBody = {
     type: "agent_evidence_bundle",
     version: 1,
@@ -161,20 +151,6 @@ async function fill(
   return manifest;
 }
 
-function runOf(documents: Documents, { run_id }: Verdict): RunRelation {
-  const { start, end } = documents;
-  const text = (value: Json | undefined) => typeof value === "string" ? value : null;
-  return {
-    run_id: run_id ?? "",
-    status: end === undefined ? "unfinished" : end.status === "ok" ? "ok" : "error",
-    reason: text(end?.reason),
-    started_ms: start?.at_ms ?? null,
-    ended_ms: end?.at_ms ?? null,
-    policy_digest: isJsonObject(start?.policy) ? text(start.policy.sha256) : null,
-    plan_digest: text(start?.plan),
-  };
-}
-
 async function entriesOf(folder: string): Promise<Manifest["entries"]> {
   const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).toSorted();
   return await Promise.all(names.map(async (path) => ({ path, ...await digestFile(`${folder}/${path}`, path) })));
@@ -182,15 +158,6 @@ async function entriesOf(folder: string): Promise<Manifest["entries"]> {
 
 async function write(folder: string, path: string, text: string): Promise<void> {
   await Deno.writeTextFile(`${folder}/${path}`, text, { createNew: true, mode: 0o600 });
-}
-
-function json(value: unknown): string {
-  return `${escapeJson(JSON.stringify(value, null, 2))}\n`;
-}
-
-/** What an agent named may hold anything that moves a cursor. */
-function escapeLines(text: string): string {
-  return text.split("\n").map((line) => escapeText(line)).join("\n");
 }
 
 async function assertFree(out: string, shown: string): Promise<void> {

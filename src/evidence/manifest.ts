@@ -101,7 +101,8 @@ export interface Manifest extends ManifestBody {
 
 /** What a bundle does not claim. */
 export const NONCLAIMS: readonly string[] = Object.freeze([
-  "that the log is the one that the run wrote: compare audit.original.head with the head that the run printed",
+  "that the log is the one that the run wrote: where redacted_records is 0, compare audit.original.head with the head " +
+  "that the run printed; elsewhere that head is the claim of whoever made the bundle",
   "that what the agent was told, or what it made of it, is true",
   "who made the bundle, unless it is signed and the key is yours to trust",
   "when it was made: the time is that of the machine which made it",
@@ -148,7 +149,7 @@ export function parseManifest(text: string): Manifest {
   const isGood = Array.isArray(entries) && entries.length <= MAX_ENTRIES && entries.every(isEntry) &&
     isLog(audit) && isJsonObject(run) && typeof run.run_id === "string" && isDigest(digest) &&
     (signature === "unsigned" || isSignature(signature)) && isTexts(redacted) && isTexts(nonclaims) &&
-    Array.isArray(left_out) && typeof created_ms === "number";
+    Array.isArray(left_out) && left_out.every(isLeftOut) && typeof created_ms === "number";
   if (!isGood) throw invalid("it does not have the form of one");
   return value as unknown as Manifest;
 }
@@ -171,6 +172,10 @@ function isLog(value: Json | undefined): boolean {
   return isJsonObject(value) && typeof value.file === "string" && isDigest(value.head) && isCount(value.records) &&
     isCount(value.redacted_records) && (value.verdict === "consistent" || value.verdict === "unfinished") &&
     isJsonObject(value.original) && isDigest(value.original.head) && isDigest(value.original.sha256);
+}
+
+function isLeftOut(value: Json): boolean {
+  return isJsonObject(value) && typeof value.what === "string" && typeof value.why === "string";
 }
 
 function isSignature(value: Json | undefined): boolean {

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { readRecords, verifyAudit } from "../audit/reader.ts";
+import { readRecords, type Verdict, verifyAudit } from "../audit/reader.ts";
 import { DataError, InputError, TwokeyError } from "../errors.ts";
 import { sha256 } from "../json.ts";
+import { type Derived, deriveFrom, README_FILE, readmeOf } from "./derived.ts";
 import { digestFile } from "./file_digest.ts";
 import {
   LOG_FILE,
@@ -50,8 +51,13 @@ export interface BundleVerdict {
   readonly key_id: string | null;
   /** Files that are as the manifest says. */
   readonly files: number;
-  /** Head of the run's own log, to be compared with what the run printed. */
+  /** Head of the run's own log, as the manifest says. */
   readonly original_head: string;
+  /**
+   * Whether the bundled log ends in that head, so that comparing it with what the run printed tells whether it is the
+   * run's own. It is not where something was redacted: then the head is no more than the claim of the maker.
+   */
+  readonly head_is_proven: boolean;
   readonly findings: readonly Finding[];
 }
 
@@ -74,6 +80,7 @@ export async function verifyBundle(folder: string, options: { readonly key?: str
   const files = await checkFiles(folder, manifest, find);
   // a file that is not what the manifest says tells nothing more
   if (findings.length === 0) await checkLog(folder, manifest, find);
+  if (findings.length === 0) await checkText(README_FILE, readmeOf(manifest), { manifest, find });
   const { signature } = manifest;
   const whole = options.key === undefined ? "consistent" : "authentic";
   return {
@@ -84,6 +91,7 @@ export async function verifyBundle(folder: string, options: { readonly key?: str
     key_id: signature === "unsigned" ? null : signature.key_id,
     files,
     original_head: manifest.audit.original.head,
+    head_is_proven: findings.length === 0 && manifest.audit.redacted_records === 0,
     findings,
   };
 }
@@ -195,7 +203,7 @@ async function walk(
 
 /** The log is a chain that ends in the head that the manifest names, and is of the run that the manifest is about. */
 async function checkLog(folder: string, manifest: Manifest, find: Find): Promise<void> {
-  const { audit, run, entries, redacted } = manifest;
+  const { audit, entries, redacted } = manifest;
   if (audit.file !== LOG_FILE || !entries.some(({ path }) => path === LOG_FILE)) {
     return find("mismatch", LOG_FILE, "the bundle has no log");
   }
@@ -204,34 +212,71 @@ async function checkLog(folder: string, manifest: Manifest, find: Find): Promise
   if (verdict.damage !== null) {
     return find("log", LOG_FILE, `line ${verdict.damage.line}: ${verdict.damage.detail} (${verdict.damage.kind})`);
   }
+  const isOwn = audit.redacted_records === 0;
+  const entry = entries.find(({ path }) => path === LOG_FILE);
+  const { original } = audit;
   const claims: readonly (readonly [string, unknown, unknown])[] = [
     ["audit.records", audit.records, verdict.records],
     ["audit.verdict", audit.verdict, verdict.finished ? "consistent" : "unfinished"],
-    ["run.run_id", run.run_id, verdict.run_id],
-    ...(audit.redacted_records === 0 ? [["audit.original.head", audit.original.head, verdict.head] as const] : []),
+    ["redacted", redacted.includes(LOG_FILE), !isOwn],
+    ...(isOwn ? [["audit.original.head", original.head, verdict.head] as const] : []),
+    ...(isOwn && original.torn_tail !== true
+      ? [
+        ["audit.original.sha256", original.sha256, entry?.sha256] as const,
+        ["audit.original.bytes", original.bytes, entry?.bytes] as const,
+      ]
+      : []),
     ...await startClaims(log, manifest, redacted),
   ];
   for (const [name, said, is] of claims) {
     if (said !== is) find("mismatch", MANIFEST_FILE, `"${name}" is not what the files say`);
   }
+  await checkDerived(log, manifest, { verdict, find });
 }
 
-/** What the log's first record says of policy and plan. */
+/** What is said of the run, and every file that follows from the log, is what the log comes to. */
+async function checkDerived(
+  log: string,
+  manifest: Manifest,
+  { verdict, find }: { readonly verdict: Verdict; readonly find: Find },
+): Promise<void> {
+  let derived: Derived;
+  try {
+    derived = await deriveFrom(log, verdict);
+  } catch (error) {
+    if (!(error instanceof TwokeyError)) throw error;
+    return find("mismatch", LOG_FILE, `nothing can be made of it (${error.code})`);
+  }
+  const said: Readonly<Record<string, unknown>> = { ...manifest.run };
+  const is: Readonly<Record<string, unknown>> = { ...derived.run };
+  for (const name of new Set([...Object.keys(said), ...Object.keys(is)])) {
+    if (said[name] !== is[name]) find("mismatch", MANIFEST_FILE, `"run.${name}" is not what the log says`);
+  }
+  for (const [path, text] of derived.files) await checkText(path, text, { manifest, find });
+}
+
+async function checkText(
+  path: string,
+  text: string,
+  { manifest, find }: { readonly manifest: Manifest; readonly find: Find },
+): Promise<void> {
+  const entry = manifest.entries.find((entry) => entry.path === path);
+  if (entry === undefined) find("missing", path, "every bundle has it");
+  else if (entry.sha256 !== await sha256(text)) {
+    find("mismatch", path, "it is not what this version of twokey makes of the bundled log and the manifest");
+  }
+}
+
+/** The plan that lies in the bundle is the one that the log's first record names. */
 async function startClaims(
   log: string,
-  { run, entries }: Manifest,
+  { entries }: Manifest,
   redacted: readonly string[],
 ): Promise<(readonly [string, unknown, unknown])[]> {
+  const planFile = redacted.includes(PLAN_FILE) ? undefined : entries.find(({ path }) => path === PLAN_FILE);
+  if (planFile === undefined) return [];
   try {
-    for await (const { policy, plan } of readRecords(log)) {
-      const digest = typeof policy === "object" && policy !== null && "sha256" in policy ? policy.sha256 : null;
-      const planFile = redacted.includes(PLAN_FILE) ? undefined : entries.find(({ path }) => path === PLAN_FILE);
-      return [
-        ["run.policy_digest", run.policy_digest, digest],
-        ["run.plan_digest", run.plan_digest, plan ?? null],
-        ...(planFile === undefined ? [] : [[PLAN_FILE, planFile.sha256, plan] as const]),
-      ];
-    }
+    for await (const { plan } of readRecords(log)) return [[PLAN_FILE, planFile.sha256, plan]];
   } catch (error) {
     if (!(error instanceof TwokeyError)) throw error;
     return [["audit", "readable", error.code]];

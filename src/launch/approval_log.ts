@@ -8,14 +8,18 @@
  *
  * @module
  */
-import { type ApprovalEntry, type ApprovalItem, foldApprovals } from "../audit/approval_entries.ts";
+import { type ApprovalEntry, type ApprovalItem, foldApprovals, liveEntries } from "../audit/approval_entries.ts";
 import { parentOf } from "../authority/path.ts";
 import { AuditError, DataError } from "../errors.ts";
-import { isJsonObject, type Json, sha256 } from "../json.ts";
+import { isJsonObject, type Json, sha256, utf8Length } from "../json.ts";
 import { approvalKey, isOwnAndClosed, makePrivateDir } from "./state_dir.ts";
 
-/** Largest log that is read, in bytes. */
+/** Largest log that is read, in bytes. Nothing is added that would make it larger. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** Of these, what requests leave to decisions: an agent can make up requests, and must not keep anybody from a no. */
+const RESERVED_BYTES = 4 * 1024 * 1024;
+/** From this size on what cannot matter any more is left out, where that is more than half. */
+const COMPACT_BYTES = 8 * 1024 * 1024;
 const NEWLINE = 10;
 const ENCODER = new TextEncoder();
 
@@ -50,7 +54,14 @@ interface Head {
   readonly mac: string;
 }
 
+/** What is kept of the end; `next` while the log is written anew, when it may be either. */
+interface KeptHead extends Head {
+  readonly next?: Head;
+}
+
 interface Read extends ApprovalBook {
+  readonly entries: readonly ApprovalEntry[];
+  readonly bytes: number;
   readonly head: Head;
   /** Whether the file ends within a line. */
   readonly isTorn: boolean;
@@ -130,6 +141,9 @@ export class ApprovalLog {
     const last = bytes.lastIndexOf(NEWLINE) + 1;
     const lines = new TextDecoder().decode(bytes.subarray(0, last)).split("\n").slice(0, -1);
     const kept = await this.#keptHead();
+    const known = new Set<string>();
+    const ends = [kept, ...(kept.next === undefined ? [] : [kept.next])];
+    for (const end of ends) if (end.entries === 0 && end.mac === this.#start) known.add(end.mac);
     const entries: ApprovalEntry[] = [];
     let mac = this.#start;
     let foreign = 0;
@@ -145,10 +159,15 @@ export class ApprovalLog {
       }
       entries.push(entry as unknown as ApprovalEntry);
       mac = opened.mac;
-      if (kept.entries === entries.length && kept.mac !== mac) throw this.#broken("it is not the log that was written");
+      for (const end of ends) if (end.entries === entries.length && end.mac === mac) known.add(mac);
     }
-    if (entries.length < kept.entries) throw this.#broken("its end is missing");
+    if (known.size === 0) {
+      const isShort = entries.length < Math.min(...ends.map(({ entries }) => entries));
+      throw this.#broken(isShort ? "its end is missing" : "it is not the log that was written");
+    }
     return {
+      entries,
+      bytes: bytes.length,
       items: foldApprovals(entries),
       foreign,
       head: { entries: entries.length, mac },
@@ -164,14 +183,72 @@ export class ApprovalLog {
     return isJsonObject(value) ? { value: { ...value }, mac } : undefined;
   }
 
-  async #append({ head, isTorn }: Read, entries: readonly ApprovalEntry[]): Promise<void> {
-    let { entries: n, mac } = head;
-    let text = isTorn ? "\n" : "";
+  /** Adds entries; where they would not fit, or most of the log cannot matter any more, it is written anew first. */
+  async #append(read: Read, entries: readonly ApprovalEntry[]): Promise<void> {
+    const { head, isTorn } = read;
+    const added = await this.#sealed(head, entries);
+    const bound = entries.some(({ kind }) => kind === "pending") ? MAX_BYTES - RESERVED_BYTES : MAX_BYTES;
+    const size = read.bytes + utf8Length(added.text) + 1;
+    if (size > Math.min(bound, COMPACT_BYTES)) {
+      const nowMs = this.#now();
+      const live = liveEntries([...read.entries, ...entries], nowMs);
+      // Its id is random: no line of the log before can stand where one of this one does.
+      const mark = { kind: "compacted", id: crypto.getRandomValues(new Uint8Array(32)).toHex(), at_ms: nowMs } as const;
+      const anew = await this.#sealed({ entries: 0, mac: this.#start }, [mark, ...live]);
+      const newSize = utf8Length(anew.text);
+      if (newSize <= bound && (size > bound || newSize < size / 2)) return await this.#replace(anew);
+    }
+    if (size > bound) {
+      throw new AuditError(
+        "approval_log_full",
+        "Cannot add to the approval log: what waits in it fills it; decide on that first, see `twokey approval inbox`",
+      );
+    }
+    await this.#write(`${isTorn ? "\n" : ""}${added.text}`);
+    await this.#keepHead(added.head);
+  }
+
+  /** Seals entries behind a head. */
+  async #sealed(
+    { entries: n, mac }: Head,
+    entries: readonly ApprovalEntry[],
+  ): Promise<{ readonly text: string; readonly head: Head }> {
+    let text = "";
     for (const { kind, id, at_ms, ...rest } of entries) {
       const body = JSON.stringify({ n: ++n, kind, id, at_ms, ...rest, prev: mac }).slice(0, -1);
       mac = await this.#seal(body);
       text += `${body}${SEAL}${mac}"}\n`;
     }
+    return { text, head: { entries: n, mac } };
+  }
+
+  /** Puts a log in the place of the one that is there. Whichever of the two a crash leaves is the one that is known. */
+  async #replace({ text, head }: { readonly text: string; readonly head: Head }): Promise<void> {
+    const draft = `${this.path}.${crypto.randomUUID()}.tmp`;
+    await usable(async () => {
+      const file = await Deno.open(draft, { write: true, createNew: true, mode: 0o600 });
+      try {
+        const bytes = ENCODER.encode(text);
+        for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+        await file.syncData();
+      } finally {
+        file.close();
+      }
+    });
+    await this.#keepHead({ ...await this.#keptHead(), next: head });
+    await usable(() => Deno.rename(draft, this.path));
+    await this.#keepHead(head);
+  }
+
+  async #keepHead(head: KeptHead): Promise<void> {
+    const draft = `${this.#headPath}.${crypto.randomUUID()}.tmp`;
+    await usable(async () => {
+      await Deno.writeTextFile(draft, JSON.stringify(head), { createNew: true, mode: 0o600 });
+      await Deno.rename(draft, this.#headPath);
+    });
+  }
+
+  async #write(text: string): Promise<void> {
     await usable(async () => {
       const file = await Deno.open(this.path, { append: true, create: true, mode: 0o600 });
       try {
@@ -181,9 +258,6 @@ export class ApprovalLog {
       } finally {
         file.close();
       }
-      const draft = `${this.#headPath}.${crypto.randomUUID()}.tmp`;
-      await Deno.writeTextFile(draft, JSON.stringify({ entries: n, mac }), { createNew: true, mode: 0o600 });
-      await Deno.rename(draft, this.#headPath);
     });
   }
 
@@ -210,10 +284,12 @@ export class ApprovalLog {
     return `${this.#place.state}/approvals-${this.#start.slice(0, 16)}.head`;
   }
 
-  async #keptHead(): Promise<Head> {
+  async #keptHead(): Promise<KeptHead> {
     try {
-      const { entries, mac } = JSON.parse(await Deno.readTextFile(this.#headPath)) as Partial<Head>;
-      if (typeof entries === "number" && typeof mac === "string") return { entries, mac };
+      const { entries, mac, next } = JSON.parse(await Deno.readTextFile(this.#headPath)) as Partial<KeptHead>;
+      if (typeof entries === "number" && typeof mac === "string") {
+        return { entries, mac, ...(next === undefined ? {} : { next: { entries: next.entries, mac: next.mac } }) };
+      }
     } catch (cause) {
       if (cause instanceof Deno.errors.NotFound) return { entries: 0, mac: this.#start };
       if (!(cause instanceof SyntaxError)) throw unusable(cause);

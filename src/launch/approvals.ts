@@ -6,13 +6,14 @@
  *
  * @module
  */
-import { type Standing, standingOf } from "../audit/approval_entries.ts";
+import { notAQuestion, requirementsOf } from "./approval_question.ts";
+import { type ApprovalItem, type Standing, standingOf } from "../audit/approval_entries.ts";
 import { approvalId, type ApprovalRequest, keptArgs } from "../audit/approval_request.ts";
 import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
 import { parseCommand } from "../authority/command_text.ts";
 import { AuditError, ControlError, TwokeyError } from "../errors.ts";
-import { digest, isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { digest, isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { approvalTerms } from "../plan/approval_terms.ts";
 import type { Plan } from "../plan/plan.ts";
 import { after } from "./after.ts";
@@ -22,8 +23,11 @@ import { Turns } from "./turns.ts";
 
 /** Characters of a reason that are kept. */
 const MAX_REASON = 1000;
-/** Requirements of one call, at most; the host makes no more than a tool can name. */
-const MAX_REQUIREMENTS = 10_000;
+
+/** UTF-8 bytes of a request, at most: nobody is asked about one that cannot be shown whole. */
+const MAX_SHOWN_BYTES = 131_072;
+/** Requests of one policy that wait in the log, at most: an agent makes up new ones, a person has to read them. */
+const MAX_OPEN = 64;
 
 /** Where an approval came from, or would have. */
 export type ApprovalMode = "pregranted" | "approval_log" | "terminal" | "callback" | "headless";
@@ -186,6 +190,9 @@ export class Approvals {
       return { status: "denied", mode, ageMs: standing.ageMs, reason: standing.reason };
     }
     if (standing.status === "stale") this.#record(ask, { status: "stale", mode, ageMs: standing.ageMs });
+    if (utf8Length(JSON.stringify(ask.request)) > MAX_SHOWN_BYTES) {
+      return { status: "denied", mode: approver?.via ?? "headless", reason: "the call is too large to be shown whole" };
+    }
     if (approver === undefined) return await this.#leave(ask, { mode: "headless", reason: "nobody to ask" });
     this.#run.waiting(true);
     try {
@@ -249,14 +256,13 @@ export class Approvals {
 
   /** The request as people see it now: all of it but known secrets. */
   #shown(request: ApprovalRequest): ApprovalRequest {
-    const { scrub } = this.#options.redactor;
-    return mapTexts(request as unknown as Json, scrub) as unknown as ApprovalRequest;
+    return this.#options.redactor.scrubValue(request as unknown as Json) as unknown as ApprovalRequest;
   }
 
-  /** The request as the log keeps it. */
-  async #kept(request: ApprovalRequest): Promise<ApprovalRequest> {
+  /** The request as the log keeps it while somebody has to decide on it: whole, but for secrets. */
+  #kept(request: ApprovalRequest): ApprovalRequest {
     const { redact } = this.#options.redactor;
-    const args = await keptArgs(redact(request.args) as JsonObject);
+    const args = redact(request.args) as JsonObject;
     return { ...(redact({ ...request, args: {} } as unknown as Json) as unknown as ApprovalRequest), args };
   }
 
@@ -269,7 +275,9 @@ export class Approvals {
     },
   ): Promise<void> {
     const { log, runId } = this.#options;
-    const kept = await this.#kept(request);
+    const whole = this.#kept(request);
+    // Whoever answered has seen all of it.
+    const kept = { ...whole, args: await keptArgs(whole.args) };
     const entry = {
       kind: "answered",
       id: request.id,
@@ -286,17 +294,21 @@ export class Approvals {
     { request }: Ask,
     { mode, reason }: { readonly mode: ApprovalMode; readonly reason: string },
   ): Promise<Settled> {
-    this.#isStopping = true;
     const { log, plan, runId } = this.#options;
-    const kept = await this.#kept(request);
+    const kept = this.#kept(request);
     const { maxAgeMs } = approvalTerms(plan);
-    await log.change(({ items }) => {
+    const isLeft = await log.change(({ items }) => {
       const known = items.get(request.id);
       // A run that is tried again and again does not fill the log with one and the same request.
       const isListed = known?.open === true && known.max_age_ms === maxAgeMs;
       const entry = { kind: "pending", id: request.id, request: kept, run_id: runId, max_age_ms: maxAgeMs } as const;
-      return { add: isListed ? [] : [entry], result: undefined };
+      if (known?.open !== true && openOf(items, request) >= MAX_OPEN) return { add: [], result: false };
+      return { add: isListed ? [] : [entry], result: true };
     });
+    if (!isLeft) {
+      return { status: "denied", mode, reason: `${MAX_OPEN} calls of this policy wait for an answer already` };
+    }
+    this.#isStopping = true;
     return { status: "pending", mode, reason };
   }
 
@@ -367,12 +379,12 @@ export class Approvals {
   }
 }
 
-/** Every text of a value, names included, through a function. */
-function mapTexts(value: Json, map: (text: string) => string): Json {
-  if (typeof value === "string") return map(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return (value as readonly Json[]).map((inner) => mapTexts(inner, map));
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [map(key), mapTexts(inner, map)]));
+/** How many requests of the same policy wait. Another text of a policy is the same one where it stands in the same place. */
+function openOf(items: ReadonlyMap<string, ApprovalItem>, { policy }: ApprovalRequest): number {
+  const name = policy.path ?? policy.sha256;
+  return [...items.values()].filter(({ open, request }) =>
+    open && request !== null && (request.policy.path ?? request.policy.sha256) === name
+  ).length;
 }
 
 async function callApprover(approve: Approver, request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
@@ -383,24 +395,4 @@ async function callApprover(approve: Approver, request: ApprovalRequest, signal:
   } catch {
     return { decision: "deny", reason: "the approver failed" };
   }
-}
-
-function requirementsOf(value: Json | undefined): ApprovalRequest["requirements"] {
-  if (!Array.isArray(value) || value.length > MAX_REQUIREMENTS) throw notAQuestion();
-  return (value as readonly Json[]).map((entry) => {
-    if (!isJsonObject(entry) || typeof entry.kind !== "string" || typeof entry.target !== "string") {
-      throw notAQuestion();
-    }
-    const { kind, target, folder } = entry;
-    if (folder === undefined) return { kind, target };
-    if (kind !== "command.execute" || typeof folder !== "string") throw notAQuestion();
-    return { kind, target, folder };
-  });
-}
-
-function notAQuestion(): AuditError {
-  return new AuditError(
-    "audit_approval",
-    "Cannot take a line of the host: it asks for no approval that there could be",
-  );
 }

@@ -12,6 +12,8 @@ import { findProgram } from "./channels.ts";
 const MAX_SOCKET_PATH = 100;
 /** What the process may take to listen, in milliseconds. */
 const READY_MS = 10_000;
+/** What it may take to end, in milliseconds. */
+const END_MS = 1_000;
 
 /** What is started. */
 export interface EgressOptions {
@@ -27,7 +29,7 @@ export interface EgressOptions {
 export interface Egress {
   /** Absolute path of its socket. */
   readonly socket: string;
-  /** Ends it and removes the socket. */
+  /** Ends it and removes the socket; again, it only waits for that. */
   close(): Promise<void>;
 }
 
@@ -77,16 +79,17 @@ export async function startEgress({ hosts, twokey, onRecord }: EgressOptions): P
     detached: true,
     cwd: "/",
   }).spawn();
-  const close = async (): Promise<void> => {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // it is gone already
-    }
+  const end = async (): Promise<void> => {
+    kill(child, "SIGTERM");
+    // It has one line to print; a process that does not end is no reason to wait.
+    const timer = setTimeout(() => kill(child, "SIGKILL"), END_MS);
     await child.status;
+    clearTimeout(timer);
     await reading;
     await Deno.remove(dir, { recursive: true }).catch(() => {});
   };
+  let ending: Promise<void> | undefined;
+  const close = (): Promise<void> => ending ??= end();
   const ready = Promise.withResolvers<boolean>();
   const reading = follow(child.stdout, ready.resolve, onRecord).finally(() => ready.resolve(false));
   const timer = setTimeout(() => ready.resolve(false), READY_MS);
@@ -97,6 +100,14 @@ export async function startEgress({ hosts, twokey, onRecord }: EgressOptions): P
   throw new ControlError("control_egress", "Cannot open a way out for programs: the egress process did not start");
 }
 
+function kill(child: Deno.ChildProcess, signal: Deno.Signal): void {
+  try {
+    child.kill(signal);
+  } catch {
+    // it is gone already
+  }
+}
+
 async function follow(
   stream: ReadableStream<Uint8Array>,
   ready: (isReady: boolean) => void,
@@ -104,13 +115,17 @@ async function follow(
 ): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";
+  // The number of what was refused without a line is told more than once, and recorded once: the last is the whole.
+  let omitted: JsonObject | undefined;
   for await (const chunk of stream) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
       const value = JSON.parse(line) as JsonObject;
       if (value.ready === true) ready(true);
+      else if (value.decision === "omitted") omitted = value;
       else onRecord(value);
     }
   }
+  if (omitted !== undefined) onRecord(omitted);
 }

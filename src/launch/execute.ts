@@ -242,6 +242,7 @@ async function executeWith(
       prefix: starts.prefix,
       attach: (write) => egress.attach(write),
       findWritten: starts.findWritten,
+      ended: () => starts.endEgress(),
     },
     approvals: approvals?.parts,
     answerer: answererOf(options),

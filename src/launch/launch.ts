@@ -127,6 +127,7 @@ class Run {
     this.#groups.end();
     this.#questions.close();
     await this.#approvals?.close();
+    await this.#options.programs?.ended();
     const agentStatus = await this.#agentStatus();
     await Promise.all(relays);
     this.#supervisor.stop();

@@ -53,6 +53,8 @@ export interface LaunchOptions {
     attach(write: (body: RecordBody) => void): void;
     /** What a confined program wrote that no tool may write; asked once the host is gone, and every program with it. */
     findWritten(): PortablePath | undefined;
+    /** Called once no program is left, before the run's last record: what was counted meanwhile is handed over. */
+    ended(): Promise<void>;
   } | undefined;
   /** What the agent's state starts with; absent: nothing. */
   readonly state?: JsonObject;

@@ -51,6 +51,8 @@ export interface ProgramStarts {
   readonly record: JsonObject;
   /** What a confined program wrote that no tool may write. To be asked when no program is left. */
   findWritten(): PortablePath | undefined;
+  /** Ends the way out of programs: what it counted is handed over before this returns. */
+  endEgress(): Promise<void>;
   /** Ends what was started for it and removes what was written. */
   close(): Promise<void>;
 }
@@ -93,6 +95,7 @@ export async function prepareStarts(request: StartRequest): Promise<ProgramStart
         const path = "form" in found ? findProtected(inside.write, request) : undefined;
         return path === undefined ? undefined : portable(path, request.places);
       },
+      endEgress: async () => await egress?.close(),
       close: async () => {
         await egress?.close();
         await removeDir(dir);

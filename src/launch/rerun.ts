@@ -20,6 +20,7 @@ import {
   type PlannedTool,
 } from "../plan/plan.ts";
 import type { LoadedPolicy } from "../policy/load.ts";
+import { schemaProblem } from "../policy/event_schema_fact.ts";
 import { policyFromFlags } from "../policy/from_flags.ts";
 import { execute, type Executed, startGroundwork } from "./execute.ts";
 import { ModuleError, readModule } from "./module_file.ts";
@@ -225,6 +226,9 @@ async function expectedEventsOf(
     const hash = schema === undefined ? undefined : await digest(schema);
     if (min !== known.min || max !== known.max || hash !== known.schema_sha256) {
       throw badStart(`what it expects of "${kind}" events is not what the recording holds`);
+    }
+    if (schema !== undefined && await schemaProblem(schema) !== null) {
+      throw badStart(`its schema of "${kind}" events is none that a policy could have`);
     }
     expected.push([kind, {
       min: Number(min),

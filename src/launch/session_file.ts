@@ -1,8 +1,9 @@
 /**
  * The file that keeps an agent's state between runs: read before a run starts, replaced as a whole after it ended well.
  *
- * What stands in it is what the last run saved: a code under the user's own key covers every byte, and binds it to the
- * policy. It is written by the launcher alone; nobody else holds the key.
+ * What stands in it is what a run saved: a code under a key of its own, which only launchers of this user have, covers
+ * every byte, and binds it to the policy and to the place of the file. It does not say that no later run saved another:
+ * whoever may write the file can put back one that stood there before.
  *
  * @module
  */
@@ -10,7 +11,7 @@ import { isInside, parentOf } from "../authority/path.ts";
 import { AuditError, DataError } from "../errors.ts";
 import { isJsonObject, type JsonObject, nestsDeeper, sha256, utf8Length } from "../json.ts";
 import { backupOf, type Places, type PortablePath } from "../plan/plan.ts";
-import { cacheKey, makeDir, makePrivateDir } from "./state_dir.ts";
+import { makeDir, makePrivateDir, sessionKey } from "./state_dir.ts";
 
 const TYPE = "agent_session";
 /** What the key authenticates here: nothing that it authenticates elsewhere passes for a session. */
@@ -84,7 +85,7 @@ export class SessionFile {
           `Cannot use the session "${place.shown}": another run holds it; wait for its end`,
         );
       }
-      return new SessionFile(place, lock, await importKey(await cacheKey(state)));
+      return new SessionFile(place, lock, await importKey(await sessionKey(state)));
     } catch (error) {
       lock.close();
       throw error;
@@ -141,7 +142,7 @@ export class SessionFile {
     });
     const tasks = saved.tasks === undefined ? "" : `,"tasks":${JSON.stringify(saved.tasks)}`;
     const body = `${head.slice(0, -1)},"state":${state}${tasks}`;
-    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", this.#key, sealed(body))).toHex();
+    const mac = new Uint8Array(await crypto.subtle.sign("HMAC", this.#key, this.#sealed(body))).toHex();
     await this.#orUnwritable(async () => {
       await this.#makeFolder();
       await this.#write(`${body},"mac":"${mac}"}\n`);
@@ -258,8 +259,8 @@ export class SessionFile {
     const mac = SEALED.exec(text)?.[1];
     if (mac === undefined) throw this.#invalid(which, "it is no session that a run has saved");
     const body = text.slice(0, text.length - `,"mac":"${mac}"}\n`.length);
-    if (!await crypto.subtle.verify("HMAC", this.#key, Uint8Array.fromHex(mac), sealed(body))) {
-      throw this.#invalid(which, "it was changed since, or saved by another user or project");
+    if (!await crypto.subtle.verify("HMAC", this.#key, Uint8Array.fromHex(mac), this.#sealed(body))) {
+      throw this.#invalid(which, "it was changed since, or saved elsewhere or by another user");
     }
     if (nestsDeeper(body, MAX_DEPTH)) throw this.#invalid(which, "it is nested too deep");
     const { type, version, owner, turn_id, saved_ms, run_id, state, tasks } = JSON.parse(`${body}}`) as JsonObject;
@@ -274,6 +275,11 @@ export class SessionFile {
       state,
       stateBytes: stateBytesOf(state),
     };
+  }
+
+  /** What the code is over: its purpose, whose session it is by the place of the file, and what was saved. */
+  #sealed(body: string): Uint8Array<ArrayBuffer> {
+    return new TextEncoder().encode(`${PURPOSE}${JSON.stringify(this.#place.path)}\n${body}`);
   }
 
   #invalid(which: "session" | "backup", what: string, cause?: unknown): DataError {
@@ -293,10 +299,6 @@ export function stateBytesOf(state: JsonObject): number {
     (sum, [key, value]) => sum + utf8Length(key) + utf8Length(JSON.stringify(value)),
     0,
   );
-}
-
-function sealed(body: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(PURPOSE + body);
 }
 
 function importKey(hex: string): Promise<CryptoKey> {

@@ -68,7 +68,12 @@ export function approvalKey(state: string): Promise<string> {
   return keyIn(state, "approvals");
 }
 
-async function keyIn(state: string, name: "cache" | "approvals"): Promise<string> {
+/** The key that authenticates sessions; as {@linkcode approvalKey}. */
+export function sessionKey(state: string): Promise<string> {
+  return keyIn(state, "sessions");
+}
+
+async function keyIn(state: string, name: "cache" | "approvals" | "sessions"): Promise<string> {
   const path = `${state}/${name}.key`;
   const known = await readKey(path, name);
   if (known !== undefined) return known;

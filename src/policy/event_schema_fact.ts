@@ -58,6 +58,13 @@ function textOf(bytes: Uint8Array<ArrayBuffer>, file: string): string {
   }
 }
 
+/** Says what is wrong with a schema that did not come with a policy: the first fault, or `null`. */
+export async function schemaProblem(value: Json): Promise<string | null> {
+  const compile = patternsOf(value).length === 0 ? undefined : await loadLinearPatterns();
+  const [fault] = schemaFaults(value, { patternProblem: (pattern) => problemOf(compile?.(pattern)) });
+  return fault?.problem ?? (typeof value === "boolean" || isJsonObject(value) ? null : "it is no schema");
+}
+
 async function examine(
   value: Json,
   positionOf: (pointer: string) => Position,

@@ -171,6 +171,38 @@ const TAMPERED: readonly [string, (bundle: string) => Promise<void>, string][] =
     "broken; mismatch evidence-bundle.json",
   ],
   [
+    "an end of the run that the log does not have",
+    (b) => forge(b, (m) => ({ ...m, run: { ...m.run, status: "error", reason: "agent_error" } })),
+    "broken; mismatch evidence-bundle.json; mismatch evidence-bundle.json",
+  ],
+  [
+    "times that the log does not have",
+    (b) => forge(b, (m) => ({ ...m, run: { ...m.run, started_ms: 5, ended_ms: 6 } })),
+    "broken; mismatch evidence-bundle.json; mismatch evidence-bundle.json",
+  ],
+  ...["replay.json", "replay.txt", "controls.json", "source-manifest.json", "run-artifact-manifest.json"].map((
+    path,
+  ): [string, (bundle: string) => Promise<void>, string] => [
+    `another ${path} than the log comes to`,
+    (b) => replace(b, path, "{}\n"),
+    `broken; mismatch ${path}`,
+  ]),
+  [
+    "a README that says something else",
+    (b) => replace(b, "README.txt", "All is well\n"),
+    "broken; mismatch README.txt",
+  ],
+  [
+    "redactions that nobody made",
+    (b) => forge(b, (m) => ({ ...m, audit: { ...m.audit, redacted_records: 1 } })),
+    "broken; mismatch evidence-bundle.json",
+  ],
+  [
+    "another size of the original",
+    (b) => forge(b, (m) => ({ ...m, audit: { ...m.audit, original: { ...m.audit.original, bytes: 5 } } })),
+    "broken; mismatch evidence-bundle.json",
+  ],
+  [
     "a log that the manifest calls otherwise",
     (b) => forge(b, (m) => ({ ...m, audit: { ...m.audit, file: "replay.txt" } })),
     "broken; mismatch audit.jsonl",
@@ -186,6 +218,25 @@ for (const [name, tamper, expected] of TAMPERED) {
     });
   });
 }
+
+Deno.test("verifyBundle() proves the original's head only where nothing was redacted: else it is the maker's word", async () => {
+  await withBundle(async (bundle, dir) => {
+    assert.equal((await verifyBundle(bundle)).head_is_proven, true);
+    const secret = "bytes-of-a-secret";
+    writeLog(`${dir}/other.jsonl`, RUN.map((body) => ({ ...body, note: secret })));
+    await makeBundle({
+      log: `${dir}/other.jsonl`,
+      out: `${dir}/redacted`,
+      texts: [],
+      leftOut: [],
+      redactor: makeRedactor({ fields: [], secrets: new Map([["S", secret]]) }),
+      nowMs: 1,
+    });
+    const verdict = await verifyBundle(`${dir}/redacted`);
+    assert.deepEqual([verdict.verdict, verdict.head_is_proven], ["consistent", false]);
+    assert.match(await Deno.readTextFile(`${dir}/redacted/README.txt`), /as whoever made the bundle says/);
+  });
+});
 
 Deno.test("verifyBundle() opens no path that leads out of the bundle, however it is written", async () => {
   const paths = [

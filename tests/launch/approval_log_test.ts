@@ -139,3 +139,87 @@ Deno.test("makeFolderOf() makes what is missing, for the user alone", async () =
     await Deno.remove(root, { recursive: true });
   }
 });
+
+const LARGE = "x".repeat(100_000);
+const pending = (id: string): NewEntry => ({
+  kind: "pending",
+  id,
+  request: {
+    id,
+    tool: "echo",
+    args: { text: LARGE },
+    arg_bytes: 1,
+    requirements: [],
+    rule: "/approvals",
+    policy: { name: "p", path: null, sha256: "1" },
+    agent: { entry: null, sha256: "2" },
+    plan: "3",
+  },
+  run_id: "r",
+  max_age_ms: 86_400_000,
+});
+const idOf = (n: number) => n.toString(16).padStart(64, "0");
+
+Deno.test("ApprovalLog is written anew without what cannot matter any more, and nothing of the older one fits it", () =>
+  withLog(async ({ path, state, open }) => {
+    const log = await open();
+    const older = async () => ({
+      log: await Deno.readTextFile(path),
+      head: await Deno.readTextFile(`${state}/${await headName(state)}`),
+    });
+    await add(log, pending(idOf(1)), { kind: "allowed", id: idOf(1), grant: "g1", reason: null });
+    const granted = await older();
+    await add(log, { kind: "taken", id: idOf(1), grant: "g1", run_id: "r", call_id: "c" });
+    await add(log, pending(idOf(2)), { kind: "denied", id: idOf(2), reason: "no" });
+    await add(log, pending(idOf(3)), { kind: "allowed", id: idOf(3), grant: "g3", reason: null });
+    for (let n = 10; n < 110; n++) {
+      await add(
+        log,
+        pending(idOf(n)),
+        { kind: "allowed", id: idOf(n), grant: `g${n}`, reason: null },
+        { kind: "taken", id: idOf(n), grant: `g${n}`, run_id: "r", call_id: "c" },
+      );
+    }
+    await add(log, pending(idOf(4)));
+    const { size } = await Deno.stat(path);
+    assert.ok(size < 8_500_000, String(size));
+    const { items, foreign } = await (await open()).read();
+    assert.equal(foreign, 0);
+    assert.deepEqual(items.get(idOf(2))?.decision?.status, "denied");
+    assert.deepEqual(items.get(idOf(3))?.grants.map(({ grant }) => grant), ["g3"]);
+    assert.deepEqual([items.get(idOf(4))?.open, items.get(idOf(4))?.request?.args.text], [true, LARGE]);
+    assert.deepEqual(items.get(idOf(1))?.grants ?? [], []);
+    await Deno.writeTextFile(path, granted.log);
+    await assert.rejects(open().then((log) => log.read()), isBroken, "an approval that was used comes back");
+  }));
+
+async function headName(state: string): Promise<string> {
+  for await (const { name } of Deno.readDir(state)) if (name.endsWith(".head")) return name;
+  throw new Error("no head");
+}
+
+Deno.test("ApprovalLog holds when a launcher dies while it is written anew, before the rename and behind it", () =>
+  withLog(async ({ path, state, open }) => {
+    const log = await open();
+    await add(log, allow("g"));
+    const old = JSON.parse(await Deno.readTextFile(`${state}/${await headName(state)}`));
+    const head = `${state}/${await headName(state)}`;
+    await Deno.writeTextFile(head, JSON.stringify({ ...old, next: { entries: 5, mac: "0".repeat(64) } }));
+    assert.deepEqual(await grants(await open()), ["g"], "the one before");
+    await Deno.writeTextFile(head, JSON.stringify({ entries: 5, mac: "0".repeat(64), next: old }));
+    assert.deepEqual(await grants(await open()), ["g"], "the one behind");
+    await Deno.writeTextFile(head, JSON.stringify({ entries: 1, mac: "0".repeat(64) }));
+    await assert.rejects(open().then((log) => log.read()), isBroken);
+    assert.ok((await Deno.stat(path)).isFile);
+  }));
+
+Deno.test("ApprovalLog refuses the request that would fill it, and still takes a decision", () =>
+  withLog(async ({ open }) => {
+    const log = await open();
+    let n = 0;
+    const fill = (count: number) => add(log, ...Array.from({ length: count }, () => pending(idOf(++n))));
+    for (let i = 0; i < 6; i++) await fill(100);
+    await assert.rejects(fill(100), (error) => (error as { code?: string }).code === "approval_log_full");
+    await add(log, { kind: "denied", id: idOf(1), reason: null });
+    assert.equal((await log.read()).items.get(idOf(1))?.decision?.status, "denied");
+  }));

@@ -302,3 +302,75 @@ Deno.test("Approvals refuse what is no question, and stop the run when the log i
     assert.equal((world.failures.at(-1) as { code: string }).code, "approval_log_broken");
     assert.deepEqual(world.answers.filter(({ status }) => status === "granted"), []);
   }));
+
+Deno.test("Approvals leave no more requests of one policy than a person can read, and the rest is denied", () =>
+  inWorld(async (world) => {
+    const run = world.approvals();
+    for (let i = 0; i < 70; i++) {
+      run.ask(question(`c${i}`, { i }));
+      await world.answered(i + 1);
+    }
+    assert.deepEqual([statuses(world).indexOf("denied"), statuses(world).lastIndexOf("pending")], [64, 63]);
+    assert.equal((await world.log.read()).items.size, 64);
+    const again = world.approvals();
+    again.ask(question("c0", { i: 0 }));
+    await world.answered(71);
+    assert.equal(statuses(world)[70], "pending", "one that waits already goes on waiting");
+  }));
+
+Deno.test("Approvals ask nobody about a call that is too large to be shown whole, and keep what waits whole", () =>
+  inWorld(async (world) => {
+    let asked = 0;
+    const run = world.approvals({ approve: () => (asked++, { decision: "allow" }) });
+    run.ask(question("c1", { text: "x".repeat(140_000) }));
+    await world.answered(1);
+    assert.deepEqual([statuses(world), asked], [["denied"], 0]);
+    const text = "y".repeat(100_000);
+    world.approvals().ask(question("c2", { text }));
+    await world.answered(2);
+    run.ask(question("c3", { text, n: 1 }));
+    await world.answered(3);
+    const [waits, answered] = [...(await world.log.read()).items.values()];
+    assert.equal(waits?.request?.args.text, text);
+    assert.match(String(answered?.request?.args.text), /more characters\]$/);
+  }));
+
+Deno.test("Approvals show two names that differ in a secret alone as two", () =>
+  inWorld(async (world) => {
+    const seen: ApprovalRequest[] = [];
+    world.approvals({ approve: (request) => (seen.push(request), { decision: "deny" }) })
+      .ask(question("c1", { [SECRET]: "harmless", "[redacted]": "other", n: 5 }));
+    await world.answered(1);
+    assert.deepEqual(Object.values(seen[0]?.args ?? {}).toSorted(), [5, "harmless", "other"].toSorted());
+  }));
+
+const COMMANDS = {
+  ...PLAN,
+  process: { commands: { fmt: { path: "/bin/fmt", sha256: null, args: { kind: "any" }, rule: "/" } } },
+} as unknown as Plan;
+
+Deno.test("Approvals bind a command to the bytes of its program and its folder, and take no command without", () =>
+  inWorld(async (world) => {
+    const ask = (programs: ReadonlyMap<string, string>, need: JsonObject) => {
+      const run = world.approvals({ plan: COMMANDS, programs });
+      run.ask({ ...question("c1"), requirements: [{ kind: "command.execute", target: "fmt f", ...need }] });
+    };
+    const one = new Map([["fmt", "1".repeat(64)]]);
+    ask(one, { folder: "/p/A" });
+    await world.answered(1);
+    ask(one, { folder: "/p/B" });
+    await world.answered(2);
+    ask(new Map([["fmt", "2".repeat(64)]]), { folder: "/p/A" });
+    await world.answered(3);
+    assert.equal(new Set(world.answers.map(({ approval_id: id }) => id)).size, 3);
+    for (
+      const [programs, need] of [[one, {}], [new Map<string, string>(), { folder: "/p/A" }], [one, {
+        folder: 1,
+      }]] as const
+    ) {
+      const before = world.failures.length;
+      ask(programs, need);
+      while (world.failures.length === before) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    assert.ok(world.failures.every((error) => error instanceof AuditError));
+  }));

@@ -63,6 +63,21 @@ Deno.test("startEgress() connects to the named hosts, refuses every other, and t
   await assert.rejects(Deno.lstat(egress.socket), Deno.errors.NotFound);
 });
 
+Deno.test("startEgress() records once how many connections were refused without a record of their own", async () => {
+  const records: JsonObject[] = [];
+  const egress = await startEgress({
+    hosts: ["127.0.0.1:1"],
+    twokey: TWOKEY,
+    onRecord: (fields) => records.push(fields),
+  });
+  for (let i = 0; i < 2_010; i++) await ask(egress.socket, "CONNECT other.test:1 HTTP/1.1\r\n\r\n");
+  assert.match(await ask(egress.socket, "CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n"), /^HTTP\/1\.1 502 /);
+  await egress.close();
+  const count = (decision: string) => records.filter((record) => record.decision === decision).length;
+  assert.deepEqual([count("deny"), count("failed"), count("omitted")], [2_000, 1, 1]);
+  assert.deepEqual(records.at(-1), { decision: "omitted", host: null, port: null, count: 10 });
+});
+
 Deno.test("egressFlags() grant one socket and the named hosts, and none of the private addresses behind them", () => {
   const flags = egressFlags("/run/x/s", ["allowed.test:443"]);
   assert.ok(flags.includes("--allow-net=unix:/run/x/s,allowed.test:443"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Record as AuditRecord } from "../../src/audit/record.ts";
 import type { RecordingHeader } from "../../src/audit/recording.ts";
 import { DataError } from "../../src/errors.ts";
-import { sha256 } from "../../src/json.ts";
+import { digest, type Json, sha256 } from "../../src/json.ts";
 import { prepareRerun } from "../../src/launch/rerun.ts";
 import { defaultBudgets } from "../../src/plan/budgets.ts";
 import { hostFlags } from "../../src/plan/flags.ts";
@@ -122,6 +122,23 @@ Deno.test("prepareRerun() believes no bound of a log that no run can have", asyn
       await assert.rejects(prepareRerun({ start, header: HEADER }, { project }), {
         name: "DataError",
         code: "rerun_start",
+      });
+    }
+  });
+});
+
+Deno.test("prepareRerun() refuses a recording whose schema of events no policy could have", async () => {
+  await withAgent(async (project) => {
+    const schemas: Json[] = [{ $ref: "#/$defs/none" }, { type: "number", $ref: "https://x.test/" }, {
+      pattern: "(a)\\1",
+    }, 5];
+    for (const schema of schemas) {
+      const start = await startOf({ expect_events: { k: { min: 1, schema_sha256: await digest(schema) } } });
+      const header = { ...HEADER, expect: { k: { min: 1, schema } } } as unknown as RecordingHeader;
+      await assert.rejects(prepareRerun({ start, header }, { project }), (error) => {
+        assert.ok(error instanceof DataError && error.exit === 65, JSON.stringify(schema));
+        assert.match(error.message, /its schema of "k" events/);
+        return true;
       });
     }
   });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { AuditError, DataError } from "../../src/errors.ts";
 import { SessionFile, type SessionPlace, stateBytesOf } from "../../src/launch/session_file.ts";
+import { cacheKey } from "../../src/launch/state_dir.ts";
 
 const STATE = '{"n":1,"__proto__":{"a":2},"1":"ü"}';
 const SAVED = { turnId: 3, savedMs: 1_800_000_000_000, runId: "r-1" };
@@ -79,7 +80,7 @@ Deno.test("SessionFile refuses a file that was edited, cut, copied from another 
     await assert.rejects(withSession(other, (file) => file.read()), { code: "session_invalid" });
     assert.equal((await withSession(place, (file) => file.read()))?.turnId, 3);
     // another user's key, or another project's
-    await Deno.remove(`${place.places.state}/cache.key`);
+    await Deno.remove(`${place.places.state}/sessions.key`);
     await assert.rejects(withSession(place, (file) => file.read()), { code: "session_invalid" });
   });
 });
@@ -160,5 +161,26 @@ Deno.test("SessionFile sets aside and puts back, with one backup and nothing los
     await save(place, '{"n":2}');
     await withSession(place, (file) => file.putBack({ isUsable: true }));
     assert.deepEqual(await states(), [{ n: 1 }, { n: 2 }]);
+  });
+});
+
+Deno.test("SessionFile takes no session of another place, and none that is sealed with the key that hosts are given", async () => {
+  await withPlace(async (place) => {
+    await save(place);
+    const text = await Deno.readTextFile(place.path);
+    const other = { ...place, path: place.path.replace(/s\.json$/, "t.json") };
+    await Deno.writeTextFile(other.path, text);
+    await assert.rejects(withSession(other, (file) => file.read()), { code: "session_invalid" });
+    await Deno.remove(other.path);
+
+    const body = text.replace(/,"mac":"[0-9a-f]{64}"\}\n$/, "");
+    const raw = Uint8Array.fromHex(await cacheKey(place.places.state));
+    const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    for (const head of ["", `${JSON.stringify(place.path)}\n`]) {
+      const bytes = new TextEncoder().encode(`twokey agent session\n${head}${body}`);
+      const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes)).toHex();
+      await Deno.writeTextFile(place.path, `${body},"mac":"${mac}"}\n`);
+      await assert.rejects(withSession(place, (file) => file.read()), { code: "session_invalid" });
+    }
   });
 });
