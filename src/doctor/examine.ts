@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assertPlatform } from "../launch/launch.ts";
+import { assertPlatform } from "../launch/platform.ts";
 import { findBaseSystem } from "../launch/spawn.ts";
 import { type Isolation, ISOLATIONS } from "../plan/plan.ts";
 import { PROVEN_DENO } from "../policy/lock.ts";

@@ -12,7 +12,7 @@ import { approvalId, type ApprovalRequest, keptArgs } from "../audit/approval_re
 import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
 import { parseCommand } from "../authority/command_text.ts";
-import { AuditError, ControlError, TwokeyError } from "../errors.ts";
+import { ControlError, TwokeyError } from "../errors.ts";
 import { digest, isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { approvalTerms } from "../plan/approval_terms.ts";
 import type { Plan } from "../plan/plan.ts";

@@ -13,7 +13,8 @@ import { CANARY_VARIABLE, IPV6_CANARY_ADDRESS, type Key1Options } from "../plan/
 import { absolute, type Places, type Plan, portable } from "../plan/plan.ts";
 import type { ApprovalOptions } from "./approver.ts";
 import { type ChannelPaths, makeChannels } from "./channels.ts";
-import { assertPlatform, launch } from "./launch.ts";
+import { launch } from "./launch.ts";
+import { assertPlatform } from "./platform.ts";
 import type { LaunchOptions, RunEnd } from "./launch_options.ts";
 import { openApprovals } from "./open_approvals.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";

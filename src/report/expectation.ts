@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Plan } from "../plan/plan.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { escapeText } from "./escape.ts";
 
@@ -33,4 +34,14 @@ export function expectationText(record: JsonObject): string {
 function shown(value: Json | undefined): string {
   const text = typeof value === "string" ? value : JSON.stringify(isJsonObject(value) ? "an object" : value ?? null);
   return escapeText(text, { max: MAX_EXPECTED });
+}
+
+/** Says what a policy expects of the events of one kind. */
+export function expectedText(kind: string, { min, max, schema }: Plan["expectEvents"][string]): string {
+  const count = max === undefined ? `at least ${min}` : min === max ? `exactly ${min}` : `${min} to ${max}`;
+  const file = schema?.file;
+  const where = file === undefined ? "the schema in the policy" : `${file.path} (sha256 ${file.sha256.slice(0, 12)}…)`;
+  return `${count} ${(max ?? min) === 1 ? "event" : "events"} of kind ${kind}${
+    schema === undefined ? "" : `, each fitting ${where}`
+  }`;
 }

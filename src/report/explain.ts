@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { expectedText } from "./expectation.ts";
 import { readsFiles, writesFiles } from "../authority/file_access.ts";
 import { describeKeys, KEY_TABLE, maybeKeyRow } from "../authority/keys.ts";
 import type { Position } from "../errors.ts";
@@ -316,15 +317,6 @@ function explainExpected(plan: Plan, at: At): Explained[] {
       at: at(rule),
     })),
   ];
-}
-
-function expectedText(kind: string, { min, max, schema }: Plan["expectEvents"][string]): string {
-  const count = max === undefined ? `at least ${min}` : min === max ? `exactly ${min}` : `${min} to ${max}`;
-  const file = schema?.file;
-  const where = file === undefined ? "the schema in the policy" : `${file.path} (sha256 ${file.sha256.slice(0, 12)}…)`;
-  return `${count} ${(max ?? min) === 1 ? "event" : "events"} of kind ${kind}${
-    schema === undefined ? "" : `, each fitting ${where}`
-  }`;
 }
 
 const RISKS: Readonly<Record<Plan["unsafe"][number]["key"], (path: string) => string>> = {
