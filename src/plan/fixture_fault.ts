@@ -79,8 +79,8 @@ export function shapeFault(
   return fixtureFault(source, path, { what, fix: `Write ${wordsOf(expected)} there` });
 }
 
-function pathOf({ path = [] }: v.BaseIssue<unknown>): (string | number)[] {
-  return path.map((part) => part.key as string | number);
+function pathOf({ path }: v.BaseIssue<unknown>): (string | number)[] {
+  return (path ?? []).map((part) => part.key as string | number);
 }
 
 function isUnknownKey({ type, expected }: v.BaseIssue<unknown>): boolean {
