@@ -324,10 +324,11 @@ class Run {
     if (this.#auditError instanceof Error) throw this.#auditError;
     const audit = this.#audit;
     if (audit === undefined) throw new AuditError("audit_not_open", "Cannot end the run: its log is not open");
-    this.#findWritten();
+    const written = this.#options.programs?.findWritten();
+    if (written !== undefined) this.#words.fault ??= writtenFault(written);
     const judged = endingOf({
       words: this.#words,
-      ended: this.#supervisor.reason,
+      ended: this.#supervisor.reason ?? (written && WRITTEN),
       isolation: plan.isolation,
       host: hostStatus,
       agent: agentStatus,
@@ -364,14 +365,6 @@ class Run {
       head: audit.head,
       records: audit.seq,
     };
-  }
-
-  /** A program of the run left what other programs obey: nothing is undone, the run has failed. */
-  #findWritten(): void {
-    const path = this.#options.programs?.findWritten();
-    if (path === undefined) return;
-    this.#words.fault ??= writtenFault(path);
-    this.#supervisor.end(WRITTEN);
   }
 
   /** Keeps the state of a run that ended well. Everything that could change it has settled: the host is gone. */
