@@ -203,7 +203,7 @@ async function walk(
 
 /** The log is a chain that ends in the head that the manifest names, and is of the run that the manifest is about. */
 async function checkLog(folder: string, manifest: Manifest, find: Find): Promise<void> {
-  const { audit, run, entries, redacted } = manifest;
+  const { audit, entries, redacted } = manifest;
   if (audit.file !== LOG_FILE || !entries.some(({ path }) => path === LOG_FILE)) {
     return find("mismatch", LOG_FILE, "the bundle has no log");
   }

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type ApprovalItem, type Standing, standingOf } from "../audit/approval_entries.ts";
+import { countOpen, type Standing, standingOf } from "../audit/approval_entries.ts";
 import { approvalId, type ApprovalRequest, keptArgs } from "../audit/approval_request.ts";
 import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
@@ -17,7 +17,7 @@ import { approvalTerms } from "../plan/approval_terms.ts";
 import type { Plan } from "../plan/plan.ts";
 import { after } from "./after.ts";
 import type { ApprovalLog } from "./approval_log.ts";
-import type { ApprovalAnswer, Approver } from "./approver.ts";
+import { type ApprovalAnswer, type Approver, callApprover } from "./approver.ts";
 import { Turns } from "./turns.ts";
 
 /** Characters of a reason that are kept. */
@@ -303,7 +303,7 @@ export class Approvals {
       // A run that is tried again and again does not fill the log with one and the same request.
       const isListed = known?.open === true && known.max_age_ms === maxAgeMs;
       const entry = { kind: "pending", id: request.id, request: kept, run_id: runId, max_age_ms: maxAgeMs } as const;
-      if (known?.open !== true && openOf(items, request) >= MAX_OPEN) return { add: [], result: false };
+      if (known?.open !== true && countOpen(items, request) >= MAX_OPEN) return { add: [], result: false };
       return { add: isListed ? [] : [entry], result: true };
     });
     if (!isLeft) {
@@ -377,24 +377,6 @@ export class Approvals {
     this.#bound ??= Promise.all([digest({ agent: plan.agent, code }), digest(plan)])
       .then(([agent, planDigest]) => ({ agent, plan: planDigest }));
     return this.#bound;
-  }
-}
-
-/** How many requests of the same policy wait. Another text of a policy is the same one where it stands in the same place. */
-function openOf(items: ReadonlyMap<string, ApprovalItem>, { policy }: ApprovalRequest): number {
-  const name = policy.path ?? policy.sha256;
-  return [...items.values()].filter(({ open, request }) =>
-    open && request !== null && (request.policy.path ?? request.policy.sha256) === name
-  ).length;
-}
-
-async function callApprover(approve: Approver, request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-  try {
-    const answer = await approve(request, signal);
-    const known = ["allow", "deny", "deny_all", "later"].includes(answer.decision);
-    return known ? answer : { decision: "deny", reason: "the approver gave no answer that is known" };
-  } catch {
-    return { decision: "deny", reason: "the approver failed" };
   }
 }
 

@@ -88,7 +88,7 @@ Deno.test("requestLines() lets nothing that an agent chose begin a line, at any 
     const { lines, isCut } = requestLines(request, { columns, project: "/p" });
     assert.ok(isCut, "a long target is cut like an argument");
     for (const line of lines) {
-      assert.match(line, /^(?:approval  writeArtifact|  (?:needs|arg|agent|policy|id|mind) {2,}|        \| )/);
+      assert.match(line, /^(?:approval {2}writeArtifact| {2}(?:needs|arg|agent|policy|id|mind) {2,}| {8}\| )/);
       const wide = [...line].reduce((sum, one) => sum + (one < "\x80" ? 1 : 2), 0);
       assert.ok(wide <= columns || line.startsWith("  mind"), `${columns}: ${line}`);
     }
