@@ -364,9 +364,8 @@ export class Approvals {
     return requirements.map((need) => {
       if (need.kind !== "command.execute") return need;
       const name = parseCommand(need.target)?.name ?? "";
-      const commands = plan.process?.commands ?? {};
-      const path = Object.hasOwn(commands, name) ? commands[name]?.path : undefined;
       const sha256 = programs.get(name);
+      const path = sha256 === undefined ? undefined : plan.process?.commands[name]?.path;
       if (path === undefined || sha256 === undefined || need.folder === undefined) throw notAQuestion();
       return { ...need, program: { path, sha256 } };
     });
