@@ -186,7 +186,7 @@ export type { ApprovalRow } from "./src/replay/approval_row.ts";
 export type { ApprovalFlags } from "./src/policy/approval_flags.ts";
 export type { AgentQuestion, Answerer, AnswerReply, PersonsAnswer, QuestionOptions } from "./src/launch/answerer.ts";
 export type { ApprovalAnswer, ApprovalOptions, Approver } from "./src/launch/approver.ts";
-export type { ApprovalRequest } from "./src/audit/approval_request.ts";
+export type { ApprovalRequest, ApprovedNeed } from "./src/audit/approval_request.ts";
 export type { ApprovalTerms } from "./src/plan/approval_terms.ts";
 export type { Executed } from "./src/launch/execute.ts";
 export type { RunEnd } from "./src/launch/launch_options.ts";
