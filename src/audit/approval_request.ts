@@ -30,7 +30,9 @@ export interface ApprovalRequest {
 
 /** One thing that a call needs, as an approval is bound to it. */
 export interface ApprovedNeed {
+  /** One of the kinds of requirements. */
   readonly kind: string;
+  /** Its canonical target. */
   readonly target: string;
   /** Real path of the folder that a program starts in, whatever words the call had for it, or none. */
   readonly folder?: string;
