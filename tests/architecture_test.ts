@@ -248,7 +248,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   "tests/launch/child_groups_test.ts": ["src/launch/process_facts.ts"],
   "tests/launch/egress_test.ts": ["src/egress/main.ts"],
   "tests/replay/replay_test.ts": ["src/replay/tool_row.ts"],
-  "tests/launch/approvals_test.ts": ["src/launch/approval_question.ts"],
   "tests/report/approval_test.ts": ["src/report/break_line.ts"],
   "tests/policy/schema_test.ts": ["src/policy/network_schema.ts", "src/policy/schema_values.ts"],
   "tests/policy/check_process_test.ts": ["src/policy/process_schema.ts", "src/policy/program_fact.ts"],

@@ -162,6 +162,14 @@ function emptyItem(id: string): Mutable {
   };
 }
 
+/** How many requests of a policy wait. Another text of a policy is the same one where it stands in the same place. */
+export function countOpen(items: ReadonlyMap<string, ApprovalItem>, { policy }: ApprovalRequest): number {
+  const name = policy.path ?? policy.sha256;
+  return [...items.values()].filter(({ open, request }) =>
+    open && request !== null && (request.policy.path ?? request.policy.sha256) === name
+  ).length;
+}
+
 /** What a request is, for people. */
 export type ApprovalStatus = "pending" | "allowed" | "denied" | "stale" | "used";
 

@@ -30,9 +30,9 @@ export interface ApprovalRequest {
 
 /** One thing that a call needs, as an approval is bound to it. */
 export interface ApprovedNeed {
-  /** Kind of the requirement. */
+  /** One of the kinds of requirements. */
   readonly kind: string;
-  /** What it is about, in canonical form. */
+  /** Its canonical target. */
   readonly target: string;
   /** Real path of the folder that a program starts in, whatever words the call had for it, or none. */
   readonly folder?: string;

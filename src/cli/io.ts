@@ -54,8 +54,9 @@ export function styleFor(stream: { isTerminal(): boolean }): Style {
 export function columnsOf(stream: { isTerminal(): boolean }): number | undefined {
   if (!stream.isTerminal()) return undefined;
   try {
-    // Behind the last column some terminals begin a line already.
-    return Deno.consoleSize().columns - 1;
+    const { columns } = Deno.consoleSize();
+    // Behind the last column some terminals begin a line already; one that was never told its size says 0.
+    return columns > 0 ? columns - 1 : undefined;
   } catch {
     return undefined;
   }

@@ -6,23 +6,24 @@
  *
  * @module
  */
-import { notAQuestion, requirementsOf } from "./approval_question.ts";
-import { type ApprovalItem, type Standing, standingOf } from "../audit/approval_entries.ts";
+import { countOpen, type Standing, standingOf } from "../audit/approval_entries.ts";
 import { approvalId, type ApprovalRequest, keptArgs } from "../audit/approval_request.ts";
 import type { RecordBody } from "../audit/record.ts";
 import type { Redactor } from "../audit/redact.ts";
 import { parseCommand } from "../authority/command_text.ts";
-import { ControlError, TwokeyError } from "../errors.ts";
+import { AuditError, ControlError, TwokeyError } from "../errors.ts";
 import { digest, isJsonObject, type Json, type JsonObject, utf8Length } from "../json.ts";
 import { approvalTerms } from "../plan/approval_terms.ts";
 import type { Plan } from "../plan/plan.ts";
 import { after } from "./after.ts";
 import type { ApprovalLog } from "./approval_log.ts";
-import type { ApprovalAnswer, Approver } from "./approver.ts";
+import { type ApprovalAnswer, type Approver, callApprover } from "./approver.ts";
 import { Turns } from "./turns.ts";
 
 /** Characters of a reason that are kept. */
 const MAX_REASON = 1000;
+/** Requirements of one call, at most; the host makes no more than a tool can name. */
+const MAX_REQUIREMENTS = 10_000;
 
 /** UTF-8 bytes of a request, at most: nobody is asked about one that cannot be shown whole. */
 const MAX_SHOWN_BYTES = 131_072;
@@ -302,7 +303,7 @@ export class Approvals {
       // A run that is tried again and again does not fill the log with one and the same request.
       const isListed = known?.open === true && known.max_age_ms === maxAgeMs;
       const entry = { kind: "pending", id: request.id, request: kept, run_id: runId, max_age_ms: maxAgeMs } as const;
-      if (known?.open !== true && openOf(items, request) >= MAX_OPEN) return { add: [], result: false };
+      if (known?.open !== true && countOpen(items, request) >= MAX_OPEN) return { add: [], result: false };
       return { add: isListed ? [] : [entry], result: true };
     });
     if (!isLeft) {
@@ -363,9 +364,8 @@ export class Approvals {
     return requirements.map((need) => {
       if (need.kind !== "command.execute") return need;
       const name = parseCommand(need.target)?.name ?? "";
-      const commands = plan.process?.commands ?? {};
-      const path = Object.hasOwn(commands, name) ? commands[name]?.path : undefined;
       const sha256 = programs.get(name);
+      const path = sha256 === undefined ? undefined : plan.process?.commands[name]?.path;
       if (path === undefined || sha256 === undefined || need.folder === undefined) throw notAQuestion();
       return { ...need, program: { path, sha256 } };
     });
@@ -379,20 +379,22 @@ export class Approvals {
   }
 }
 
-/** How many requests of the same policy wait. Another text of a policy is the same one where it stands in the same place. */
-function openOf(items: ReadonlyMap<string, ApprovalItem>, { policy }: ApprovalRequest): number {
-  const name = policy.path ?? policy.sha256;
-  return [...items.values()].filter(({ open, request }) =>
-    open && request !== null && (request.policy.path ?? request.policy.sha256) === name
-  ).length;
+function requirementsOf(value: Json | undefined): ApprovalRequest["requirements"] {
+  if (!Array.isArray(value) || value.length > MAX_REQUIREMENTS) throw notAQuestion();
+  return (value as readonly Json[]).map((entry) => {
+    if (!isJsonObject(entry) || typeof entry.kind !== "string" || typeof entry.target !== "string") {
+      throw notAQuestion();
+    }
+    const { kind, target, folder } = entry;
+    if (folder === undefined) return { kind, target };
+    if (kind !== "command.execute" || typeof folder !== "string") throw notAQuestion();
+    return { kind, target, folder };
+  });
 }
 
-async function callApprover(approve: Approver, request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-  try {
-    const answer = await approve(request, signal);
-    const known = ["allow", "deny", "deny_all", "later"].includes(answer.decision);
-    return known ? answer : { decision: "deny", reason: "the approver gave no answer that is known" };
-  } catch {
-    return { decision: "deny", reason: "the approver failed" };
-  }
+function notAQuestion(): AuditError {
+  return new AuditError(
+    "audit_approval",
+    "Cannot take a line of the host: it asks for no approval that there could be",
+  );
 }

@@ -39,3 +39,18 @@ export interface ApprovalOptions extends QuestionOptions {
   /** File of the approval log; the default is in the user's state folder. Out of reach of every agent. */
   readonly approvalLog?: string;
 }
+
+/** Asks; an answer that is not known, or none, is a no. Never rejects. */
+export async function callApprover(
+  approve: Approver,
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): Promise<ApprovalAnswer> {
+  try {
+    const answer = await approve(request, signal);
+    const known = ["allow", "deny", "deny_all", "later"].includes(answer.decision);
+    return known ? answer : { decision: "deny", reason: "the approver gave no answer that is known" };
+  } catch {
+    return { decision: "deny", reason: "the approver failed" };
+  }
+}
