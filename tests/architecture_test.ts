@@ -174,6 +174,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     "src/isolate/worker_boot.js",
   ],
   "tests/launch/endings_test.ts": [
+    "src/launch/look.ts",
     "src/launch/platform.ts",
     "src/host/pipes.ts",
     "src/launch/host_start.ts",

@@ -21,6 +21,11 @@ export function writesFiles(access: FileAccess | undefined): boolean {
   return access === "write" || access === "edit";
 }
 
+/** Whether a tool with this access uses the roots of one kind. */
+export function usesRoots(access: FileAccess | undefined, kind: "read" | "write"): boolean {
+  return kind === "read" ? readsFiles(access) : writesFiles(access);
+}
+
 /** The roots without which a tool with this access could do nothing. */
 export function rootsNeeded(access: FileAccess | undefined): readonly ("read" | "write")[] {
   if (access === undefined) return [];

@@ -145,8 +145,8 @@ function matchParts(parts: readonly Part[], path: readonly string[], folderOnly:
   return false;
 }
 
-/** Adds what is reached without a component: `folders` may stand for none. */
-function closure(parts: readonly Part[], states: number): number {
+/** Adds what is reached without a component: `folders` may stand for none. Bit n of `states` is the state before part n. */
+export function closure(parts: readonly unknown[], states: number): number {
   let closed = states;
   for (const [state, part] of parts.entries()) {
     if (part === "folders" && (closed & (1 << state)) !== 0) closed |= 1 << (state + 1);

@@ -9,6 +9,7 @@ import { nearest } from "../authority/nearest.ts";
 import { parentOf } from "../authority/path.ts";
 import { DataError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
 import { ApprovalLog, defaultApprovalLog } from "../launch/approval_log.ts";
+import { isThere } from "../launch/look.ts";
 import { approvalLogAt } from "../launch/open_approvals.ts";
 import { findProject } from "../policy/load.ts";
 import { placesOf } from "../policy/places.ts";
@@ -42,7 +43,7 @@ async function openLog({ approvalLog, project = "." }: PlaceFlags): Promise<{ lo
   const root = findProject(await folderOf(project));
   const { state } = await placesOf(root, (name) => Deno.env.get(name));
   const path = approvalLog === undefined ? defaultApprovalLog(state) : approvalLogAt(approvalLog);
-  if (approvalLog !== undefined && !await exists(path)) {
+  if (approvalLog !== undefined && !await isThere(path)) {
     throw new InputError("approval_log_missing", "Cannot read the approval log: there is no such file");
   }
   return { log: await ApprovalLog.open({ path, state }), project: root };
@@ -56,15 +57,6 @@ async function folderOf(word: string): Promise<string> {
     throw new InputError("approval_no_project", `Cannot find the project "${escapeText(word)}": it does not exist`, {
       cause,
     });
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

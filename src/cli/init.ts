@@ -8,6 +8,7 @@ import { DEFAULT_POLICY } from "../authority/names.ts";
 import { nearest } from "../authority/nearest.ts";
 import { isInside, nameOf, parentOf, pathFrom, relativeTo, resolvePath } from "../authority/path.ts";
 import { CreateError, EXIT, type ExitCode, InputError, UsageError } from "../errors.ts";
+import { isThere } from "../launch/look.ts";
 import { TWOKEY_DIR } from "../policy/places.ts";
 import { agentTypes } from "../report/agent_types.ts";
 import { escapeText, shellWord } from "../report/escape.ts";
@@ -108,15 +109,6 @@ async function realTarget(path: string): Promise<string> {
       });
     }
     return resolvePath(await realTarget(parentOf(path)), nameOf(path));
-  }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

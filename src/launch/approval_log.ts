@@ -225,16 +225,7 @@ export class ApprovalLog {
   /** Puts a log in the place of the one that is there. Whichever of the two a crash leaves is the one that is known. */
   async #replace({ text, head }: { readonly text: string; readonly head: Head }): Promise<void> {
     const draft = `${this.path}.${crypto.randomUUID()}.tmp`;
-    await usable(async () => {
-      const file = await Deno.open(draft, { write: true, createNew: true, mode: 0o600 });
-      try {
-        const bytes = ENCODER.encode(text);
-        for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
-        await file.syncData();
-      } finally {
-        file.close();
-      }
-    });
+    await writeSynced(draft, text, { write: true, createNew: true });
     await this.#keepHead({ ...await this.#keptHead(), next: head });
     await usable(() => Deno.rename(draft, this.path));
     await this.#keepHead(head);
@@ -249,16 +240,7 @@ export class ApprovalLog {
   }
 
   async #write(text: string): Promise<void> {
-    await usable(async () => {
-      const file = await Deno.open(this.path, { append: true, create: true, mode: 0o600 });
-      try {
-        const bytes = ENCODER.encode(text);
-        for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
-        await file.syncData();
-      } finally {
-        file.close();
-      }
-    });
+    await writeSynced(this.path, text, { append: true, create: true });
   }
 
   /** The file's bytes; none where there is no file. */
@@ -328,4 +310,18 @@ async function usable<T>(act: () => Promise<T>): Promise<T> {
 
 function unusable(cause: unknown): AuditError {
   return new AuditError("approval_log_unusable", "Cannot use the approval log: the system refused", { cause });
+}
+
+/** Writes a text for this user alone; on disk when it returns. */
+async function writeSynced(path: string, text: string, options: Deno.OpenOptions): Promise<void> {
+  await usable(async () => {
+    const file = await Deno.open(path, { ...options, mode: 0o600 });
+    try {
+      const bytes = ENCODER.encode(text);
+      for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+      await file.syncData();
+    } finally {
+      file.close();
+    }
+  });
 }

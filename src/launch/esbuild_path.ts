@@ -6,6 +6,7 @@
 import manifest from "../../deno.json" with { type: "json" };
 import { BugError, ControlError } from "../errors.ts";
 import { denoDirOf } from "../authority/deno_dir.ts";
+import { subfolders } from "./look.ts";
 
 /** What {@linkcode esbuildPath} may be told; tests inject the last two. */
 export interface EsbuildPathOptions {
@@ -80,18 +81,6 @@ async function findIn(denoDir: string | undefined, inPackage: string): Promise<s
     }
   }
   return undefined;
-}
-
-async function subfolders(folder: string): Promise<string[]> {
-  const names: string[] = [];
-  try {
-    for await (const entry of Deno.readDir(folder)) {
-      if (entry.isDirectory && !entry.name.startsWith("@")) names.push(`${folder}/${entry.name}`);
-    }
-  } catch {
-    return []; // a folder that cannot be listed holds nothing for us
-  }
-  return names.sort();
 }
 
 async function isProgram(path: string): Promise<boolean> {

@@ -105,24 +105,24 @@ export interface Executed {
  */
 export async function execute(prepared: PreparedRun, options: ExecuteOptions): Promise<Executed> {
   const { plan, places } = prepared;
-  const [base, channels, fixtures, caPem, proxy] = await Promise.all([
-    options.groundwork.base,
-    options.groundwork.channels,
-    readFixtures(plan, places),
-    readCa(plan, places),
-    readProxy(plan),
-    makePrivateDir(places.state),
-  ]);
-  if (options.runId !== undefined) assertRunId(options.runId);
-  if (options.state !== undefined) {
-    const { assertStateFits } = await import("./run_session.ts");
-    assertStateFits(options.state, plan, "--state-json");
-  }
-  await makeRoots(plan, places);
   const egress = new EgressRecords();
   let starts: ProgramStarts | undefined;
   let session: RunSession | undefined;
   try {
+    const [base, channels, fixtures, caPem, proxy] = await Promise.all([
+      options.groundwork.base,
+      options.groundwork.channels,
+      readFixtures(plan, places),
+      readCa(plan, places),
+      readProxy(plan),
+      makePrivateDir(places.state),
+    ]);
+    if (options.runId !== undefined) assertRunId(options.runId);
+    if (options.state !== undefined) {
+      const { assertStateFits } = await import("./run_session.ts");
+      assertStateFits(options.state, plan, "--state-json");
+    }
+    await makeRoots(plan, places);
     // Before programs are prepared: what is to be hidden from them must be there, and nobody may make it later.
     if (plan.process !== undefined) await makeRunsDir(prepared, options.runsDir);
     if (options.withSession === true) session = await openSession({ plan, places, initial: options.state });
@@ -174,6 +174,8 @@ async function executeWith(
   const runId = options.runId ?? makeRunId(now);
   const state = session?.state ?? options.state ?? {};
   const { clock, seed } = options.rerun ?? { clock: now, seed: crypto.getRandomValues(new Uint8Array(16)).toHex() };
+  // Before the run's folder is made: a run that cannot be asked about leaves none.
+  const approvals = await openApprovals(prepared, options);
   const [auditDir, key] = await Promise.all([
     makeRunDir(prepared, runId, {
       ...(options.runsDir === undefined ? {} : { runsDir: options.runsDir }),
@@ -181,7 +183,6 @@ async function executeWith(
     }),
     cacheKey(places.state),
   ]);
-  const approvals = await openApprovals(prepared, options);
   const unset = options.dryRun === true ? [] : unsetCredentials(plan, (name) => Deno.env.get(name));
   for (const one of unset) if (one.optional) options.onNotice?.(withoutCredentialText(one, prepared.loaded));
   if (options.state !== undefined && session?.loaded.existed === true) {

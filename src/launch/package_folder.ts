@@ -9,6 +9,7 @@
 import { isInside, parentOf } from "../authority/path.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { LockedPackage } from "../policy/package_lock.ts";
+import { isThere, subfolders } from "./look.ts";
 import { ModuleError, readModule } from "./module_file.ts";
 
 /** Where packages may lie. */
@@ -132,18 +133,6 @@ async function notedIntegrity(path: string, version: string): Promise<string | u
   }
 }
 
-async function subfolders(folder: string): Promise<string[]> {
-  const names: string[] = [];
-  try {
-    for await (const entry of Deno.readDir(folder)) {
-      if (entry.isDirectory && !entry.name.startsWith("@")) names.push(`${folder}/${entry.name}`);
-    }
-  } catch {
-    return []; // a folder that cannot be listed holds nothing for us
-  }
-  return names.sort();
-}
-
 async function readManifest(folder: string): Promise<PackageFolder> {
   const { bytes, sha256 } = await readModule(folder, "package.json");
   let manifest: unknown;
@@ -173,13 +162,4 @@ async function usable(found: PackageFolder): Promise<PackageFolder> {
     throw new ModuleError("a native add-on", { fix: "use a package of plain ES modules" });
   }
   return found;
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

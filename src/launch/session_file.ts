@@ -11,6 +11,7 @@ import { isInside, parentOf } from "../authority/path.ts";
 import { AuditError, DataError } from "../errors.ts";
 import { isJsonObject, type JsonObject, nestsDeeper, sha256, utf8Length } from "../json.ts";
 import { backupOf, type Places, type PortablePath } from "../plan/plan.ts";
+import { lstatOrUndefined } from "./look.ts";
 import { makeDir, makePrivateDir, sessionKey } from "./state_dir.ts";
 
 const TYPE = "agent_session";
@@ -306,13 +307,4 @@ function importKey(hex: string): Promise<CryptoKey> {
     "sign",
     "verify",
   ]);
-}
-
-async function lstatOrUndefined(path: string): Promise<Deno.FileInfo | undefined> {
-  try {
-    return await Deno.lstat(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    throw error;
-  }
 }

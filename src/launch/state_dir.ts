@@ -5,6 +5,7 @@
  */
 import { parentOf } from "../authority/path.ts";
 import { AuditError } from "../errors.ts";
+import { lstatOrUndefined } from "./look.ts";
 
 const KEY_BYTES = 32;
 
@@ -99,15 +100,6 @@ async function readKey(path: string, name: string): Promise<string | undefined> 
   const bytes = info.isFile && info.size === KEY_BYTES ? await Deno.readFile(path) : new Uint8Array();
   if (bytes.length !== KEY_BYTES) throw wrong(`the key of the ${name} is not one; remove it`);
   return bytes.toHex();
-}
-
-async function lstatOrUndefined(path: string): Promise<Deno.FileInfo | undefined> {
-  try {
-    return await Deno.lstat(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
-    throw error;
-  }
 }
 
 function wrong(what: string, cause?: unknown): AuditError {

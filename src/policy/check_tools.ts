@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readsFiles, rootsNeeded, writesFiles } from "../authority/file_access.ts";
+import { rootsNeeded, usesRoots } from "../authority/file_access.ts";
 import { nearest } from "../authority/nearest.ts";
 import { canonicalHost } from "../authority/host.ts";
 import type { Budgets, PlannedTool } from "../plan/plan.ts";
@@ -95,7 +95,7 @@ function checkAuthority(check: Check, at: string, { name, authority }: ToolManif
 
 /** Whether a tool uses the roots of one kind. */
 function uses(need: "read" | "write"): (manifest: ToolManifest) => boolean {
-  return ({ authority }) => need === "read" ? readsFiles(authority.fs) : writesFiles(authority.fs);
+  return ({ authority }) => usesRoots(authority.fs, need);
 }
 
 /** Refuses authority that no granted tool can use: it would be granted for nothing, or a tool was forgotten. */

@@ -6,6 +6,7 @@
 import * as v from "valibot";
 import { MODEL_PROVIDER_NAMES } from "../authority/model_providers.ts";
 import { MODEL_LIMITS, type ModelLimit } from "../plan/model_plan.ts";
+import { path, variable } from "./schema_values.ts";
 
 /** A name as calls write it, or the mark for any. */
 const LISTED_NAME = /^(?:\*|[A-Za-z0-9][A-Za-z0-9._:/-]{0,127})$/;
@@ -27,8 +28,7 @@ export const modelBlock = v.strictObject({
     v.description("Who is asked, at one pinned URL. Absent: nobody, answers are recorded"),
   )),
   apiKeyEnv: v.optional(v.pipe(
-    v.string(),
-    v.regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "a variable name"),
+    variable,
     v.description("Variable that holds the provider's key; its value stays in the host"),
   )),
   models: v.optional(v.pipe(
@@ -42,9 +42,7 @@ export const modelBlock = v.strictObject({
     v.description("Models that may be asked for; the first is the default. Needed where a provider is named"),
   )),
   fixture: v.optional(v.pipe(
-    v.string(),
-    v.minLength(1),
-    v.maxLength(4096),
+    path,
     v.description("A JSON file of recorded answers, relative to this policy. With it nobody is asked"),
   )),
   maxOutputTokens: limit(MODEL_LIMITS.maxOutputTokens),

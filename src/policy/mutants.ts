@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type FileAccess, readsFiles, writesFiles } from "../authority/file_access.ts";
+import { type FileAccess, usesRoots } from "../authority/file_access.ts";
 import type { Policy } from "./schema.ts";
 
 /** A changed policy. */
@@ -59,10 +59,9 @@ function ofTools(policy: Policy, { others, fsOf }: MutantTools): Mutant[] {
 /** A tool goes with the roots and the rules that no other tool needs: without it they would be no policy. */
 function withoutTool(policy: Policy, tool: string, fsOf: MutantTools["fsOf"]): Policy {
   const tools = (policy.tools ?? []).filter((name) => name !== tool);
-  const lost = (["read", "write"] as const).filter((kind) => {
-    const uses = kind === "read" ? readsFiles : writesFiles;
-    return uses(fsOf(tool)) && !tools.some((name) => uses(fsOf(name)));
-  });
+  const lost = (["read", "write"] as const).filter((kind) =>
+    usesRoots(fsOf(tool), kind) && !tools.some((name) => usesRoots(fsOf(name), kind))
+  );
   const { fs, gate, approvals: asked, ...rest } = policy;
   const { read, write } = fs ?? {};
   const kept = {

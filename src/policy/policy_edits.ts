@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { usesRoots } from "../authority/file_access.ts";
 import { resolvePath } from "../authority/path.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Budgets, Isolation } from "../plan/plan.ts";
@@ -63,7 +64,7 @@ export function removeTool(
     Object.hasOwn(manifests, tool) ? manifests[tool]?.authority ?? [] : []
   );
   const unused = (["read", "write"] as const).filter((side) =>
-    policy.fs?.[side] !== undefined && !left.some(({ fs }) => fs === side)
+    policy.fs?.[side] !== undefined && !left.some(({ fs }) => usesRoots(fs, side))
   );
   if (unused.length > 0 && unused.length === Object.keys(policy.fs ?? {}).length) {
     edits.push({ act: "remove", path: ["fs"] });

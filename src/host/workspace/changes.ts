@@ -20,7 +20,7 @@ import type { WrittenBytes } from "../written_bytes.ts";
 import { type HeldFolder, holdFolder } from "./folder_lock.ts";
 import type { Observations } from "./observations.ts";
 import { Permits, type Turn } from "./permits.ts";
-import { type Ground, lexicalPath, makeGround, showPath } from "./place.ts";
+import { type Ground, lexicalPath, makeGround, printable, showPath } from "./place.ts";
 import { type CurrentFile, publish, PublishError, type PublishRefusal, readCurrent, syncParents } from "./publish.ts";
 
 /** Names that the sweep at the start of a run looks at, at most: about 30 ms. */
@@ -134,10 +134,6 @@ function innermost(roots: readonly Root[], path: string): Root | undefined {
     if (found === undefined || root.path.length > found.path.length) found = root;
   }
   return found;
-}
-
-function printable(path: string): string {
-  return path.replace(/\p{Cc}/gu, "\ufffd").toWellFormed().slice(0, 256).trim() || ".";
 }
 
 function targetOf(path: string, canonical: string, refusal: DenialCode | undefined): EditTarget {

@@ -171,6 +171,6 @@ function joinShown(label: string, relative: string): string {
 }
 
 /** Text that fits a requirement and a record, whatever the agent wrote. */
-function printable(path: string): string {
+export function printable(path: string): string {
   return path.replace(/\p{Cc}/gu, "\ufffd").toWellFormed().slice(0, 256).trim() || ".";
 }

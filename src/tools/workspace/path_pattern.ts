@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { closure } from "../../authority/glob.ts";
 
 /** Longest pattern, in UTF-16 units. */
 export const MAX_PATH_PATTERN_UNITS = 1024;
@@ -221,15 +222,6 @@ function statesAfter(parts: readonly Part[], components: readonly string[]): num
     if (states === 0) return 0;
   }
   return states;
-}
-
-/** Adds what is reached without a component: `**` may stand for none. */
-function closure(parts: readonly Part[], states: number): number {
-  let closed = states;
-  for (const [state, part] of parts.entries()) {
-    if (part === "folders" && (closed & (1 << state)) !== 0) closed |= 1 << (state + 1);
-  }
-  return closed;
 }
 
 /** Greedy matching with one point of return, the latest star: at most the product of both lengths. */
